@@ -65,7 +65,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
       fetchResult,
       async (call) => {
         const { id, params, query, signal, deadline } = call
-        const answer = await service.result(params.handle, params.index, {
+        const answer = await service.results.read(params.handle, params.index, {
           request: id,
           tenant: call.caller.tenant,
           disconnect: signal,
@@ -83,14 +83,14 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
       cancelComputation,
       async ({ params: { handle }, caller }) => ({
         handle,
-        state: await service.cancelComputation(handle, tenantsOf(caller), caller.name),
+        state: await service.computations.cancel(handle, tenantsOf(caller), caller.name),
       }),
       { ownedBy },
     ),
     route(
       retryComputation,
       async ({ params: { handle }, caller }) => {
-        await service.retry(handle, tenantsOf(caller))
+        await service.computations.retry(handle, tenantsOf(caller))
         return { handle, state: 'retried' as const }
       },
       { ownedBy },
@@ -130,7 +130,7 @@ async function listEverywhere(
   { service, forwarding }: JobRoutesOptions,
 ): Promise<ComputationList> {
   const { limit = 100 } = call.query
-  const own = service.computations(tenantsOf(call.caller))
+  const own = service.computations.list(tenantsOf(call.caller))
   const others = await forwarding?.askOthers<ComputationList>(call)
   const all = [...own, ...(others?.answers ?? []).flatMap(({ computations }) => computations)]
   const elsewhere = others?.answers.reduce((sum, { total }) => sum + total, 0) ?? 0
@@ -265,7 +265,8 @@ async function manage(
       await service.forgetAll()
       return { success: true }
     case 'delete': {
-      if (handle !== undefined) return { success: await service.forget(handle, tenant), handle }
+      if (handle !== undefined)
+        return { success: await service.computations.forget(handle, tenant), handle }
       const problem = 'expected the handle whose results to delete.'
       throw new HeddleError('HDL_BAD_INPUT', { what: 'handle', problem })
     }

@@ -1,7 +1,8 @@
 /**
  * Computations by content: which callers share them, which wait for them, and how they end when none does.
  *
- * The path of a submitted job: routes.ts ─▶ here ─▶ work-runner.ts (its stages), waiting.ts (its callers).
+ * The path of a submitted job: routes.ts ─▶ here ─▶ work-runner.ts (its stages), waiting.ts (its callers). Beside the path: results.ts
+ * (by their handle) and computations.ts (for operators).
  *
  *   submit, or a result is asked for
  *      │
@@ -35,7 +36,7 @@
  * A computation is started and joined in one step, without an await (W1); from there the runner takes it to its end.
  */
 import type { Context } from '@opentelemetry/api'
-import { HeddleError, isError } from '@heddle/core'
+import { isError, type HeddleError } from '@heddle/core'
 import {
   Histogram,
   Registry,
@@ -45,46 +46,33 @@ import {
   waitFor,
   type CacheStats,
   type DispatcherStats,
-  type Kernel,
   type Load,
   type OutcomeCounts,
   type RegistryStats,
   type Seat,
 } from '@heddle/core/lowlevel'
-import type { Computation } from '../client/contract/jobs.ts'
 import { commonTenant } from '../http/caller.ts'
 import { WorkSpans } from '../tracing/work-spans.ts'
-import { Backlog, type Listed } from './backlog.ts'
-import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
-import { itemName, jobOfHandle } from './handle.ts'
-import { findJob, type JobTable } from './job-table.ts'
-import type { AcknowledgedWork, AcknowledgementLog, LedgerEntry, SetAsideWork } from './ledger.ts'
-import { asError, checkIndex, checkInput, draining, evictedResult, withStage } from './problems.ts'
+import { Backlog } from './backlog.ts'
+import { Computations } from './computations.ts'
+import type { Encoded } from './encoded.ts'
+import { findJob } from './job-table.ts'
+import type { AcknowledgedWork, LedgerEntry } from './ledger.ts'
 import type { JobTimings } from './metrics.ts'
 import { Prefetches, type PrefetchCounts, type StartPrefetch } from './prefetches.ts'
+import { asError, checkIndex, checkInput, draining } from './problems.ts'
 import type { ReadInput } from './read-input.ts'
 import { Remembered, type Failure } from './remembered.ts'
 import { Requests, type CancelledState } from './requests.ts'
+import { Results } from './results.ts'
 import type { ServedJob } from './served-job.ts'
+import type { ServiceOptions, ServiceState } from './service-state.ts'
 import { Supersets, type Family } from './supersets.ts'
 import { Waiting, type Answer, type Asking } from './waiting.ts'
-import { WorkRunner, noteStory, type WorkRunnerOptions } from './work-runner.ts'
+import { WorkRunner, noteStory } from './work-runner.ts'
 import { Work } from './work.ts'
 
-export interface ServiceOptions extends Pick<
-  WorkRunnerOptions,
-  'store' | 'places' | 'onJobLog' | 'prepare' | 'items' | 'note'
-> {
-  readonly jobs: JobTable
-  readonly ledger: AcknowledgementLog
-  readonly kernel: Kernel
-  /** Whether this server answers for a handle. Absent: for all. */
-  readonly owns?: ((handle: string) => boolean) | undefined
-  /** Told what no request hears of. */
-  readonly onProblem: (what: string, error: unknown) => void
-  /** A computation has ended, for whatever reason, so many milliseconds after it was taken. */
-  readonly onComputed?: ((job: string, ms: number, isDone: boolean) => void) | undefined
-}
+export type { ServiceOptions }
 
 /** What is computed, and the seat it was admitted with. */
 export interface Submission {
@@ -146,19 +134,18 @@ export class JobService {
   readonly #requests = new Requests()
   readonly #works = new Map<string, Work>()
   readonly #failures = new Remembered<Failure>(rememberedFailures)
-  /**
-   * Handles that were promised and are done, and whose they are. The store knows those that it has a row of; not those whose
-   * results were there when they were promised.
-   */
   readonly #promised = new Remembered<string>(rememberedPromises)
   readonly #runner: WorkRunner
   readonly #waiting: Waiting
   readonly #supersets: Supersets
   readonly #prefetches: Prefetches
   readonly #backlog: Backlog
+  /** Results by their handle. */
+  readonly results: Results
+  /** Computations by their handle. */
+  readonly computations: Computations
   /** So many of the backlog may wait for a seat at a time: others behind them wait here. */
   readonly #lobby: Semaphore
-  /** Of the backlog, cancelled before they had a seat: each is ended when its turn comes. */
   readonly #cancelled = new Map<string, HeddleError>()
   readonly #enqueue = new Histogram()
   #unstored = 0
@@ -204,6 +191,21 @@ export class JobService {
       requests: this.#requests,
       failures: this.#failures,
       abandon: (work, reason) => this.#abandon(work, reason),
+    })
+    const state: ServiceState = {
+      options,
+      registry: this.#registry,
+      works: this.#works,
+      failures: this.#failures,
+      promised: this.#promised,
+      backlog: this.#backlog,
+      cancelled: this.#cancelled,
+    }
+    this.computations = new Computations(state, (work) => this.#leave(work))
+    this.results = new Results(state, {
+      waiting: this.#waiting,
+      start: (work, trace) => this.#start(work, undefined, trace),
+      isOver: () => this.#isOver,
     })
   }
 
@@ -257,28 +259,6 @@ export class JobService {
    */
   async compute(submission: Submission, index: number, caller: Asking): Promise<Answer> {
     return this.#waiting.wait(this.#join(submission, index, caller), index, caller, true)
-  }
-
-  /**
-   * Waits for a result by its handle. One that has left the store is made again from what it was made from.
-   *
-   * *Cancellation*: as {@link compute}; after `wait` it is told that there is no result yet, and holds nothing.
-   * *Fairness*: as {@link acknowledge}.
-   * @throws `HDL_UNKNOWN_RESULT`, and what {@link compute} throws.
-   */
-  async result(handle: string, index: number, caller: Asking): Promise<Answer> {
-    try {
-      return (
-        (await (this.#ofWork(handle, index, caller) ?? this.#ofStore(handle, index, caller))) ??
-        // It may have been submitted while the store was read. Both in one step: what leaves the backlog
-        // is work already.
-        (await (this.#ofWork(handle, index, caller) ?? this.#ofBacklog(handle, index, caller))) ??
-        (await this.#unknown(handle, caller.tenant))
-      )
-    } catch (error) {
-      // The store took too long.
-      throw isError(error, 'HDL_TIMEOUT') ? withStage(error, 'request') : error
-    }
   }
 
   /**
@@ -361,125 +341,6 @@ export class JobService {
   /** @throws `HDL_UNKNOWN_REQUEST`. */
   cancel(tenant: string, request: string): CancelledState {
     return this.#requests.cancel(tenant, request)
-  }
-
-  /** What is queued and running, oldest first, then what waits for a seat, then what was set aside. */
-  computations(tenant: string | undefined): Computation[] {
-    const isShown = (owner: string): boolean => tenant === undefined || owner === tenant
-    const found: Computation[] = []
-    const now = this.#options.kernel.clock.now()
-    for (const work of this.#works.values()) {
-      const { handle, served, tenant: owner, state, priority, total, holds } = work
-      if (!isShown(owner) || state === 'done' || state === 'ended') continue
-      const waiting = this.#registry.active(handle)
-      found.push({
-        handle,
-        job: served.name,
-        tenant: owner,
-        state,
-        priority,
-        total,
-        waiting,
-        held: holds.size > 0,
-        age_ms: Math.round(now - work.at),
-        ...waitsFor(work.waitsFor ?? (state === 'queued' ? 'its turn' : undefined)),
-      })
-    }
-    const common = { priority: 1, waiting: 0, held: true }
-    for (const [handle, { total, tenant: owner }] of this.#backlog.handles()) {
-      const job = jobOfHandle(handle) ?? ''
-      if (!isShown(owner)) continue
-      const waits_for = 'a seat: it was acknowledged before the last stop'
-      found.push({ ...common, handle, job, tenant: owner, state: 'waiting', total, waits_for })
-    }
-    for (const aside of this.#options.ledger.setAside()) {
-      const { handle, job, tenant: owner = commonTenant, state, reason } = aside
-      if (!isShown(owner)) continue
-      found.push({ ...common, handle, job, tenant: owner, state, waits_for: reason })
-    }
-    return found
-  }
-
-  /**
-   * Ends a computation for all its callers. One of another tenant is unknown, also when its job is shared.
-   *
-   * *Cancellation*: none: it waits for the store only.
-   * @param tenant Undefined for any.
-   * @throws `HDL_UNKNOWN_RESULT`.
-   */
-  async cancelComputation(
-    handle: string,
-    tenant: string | undefined,
-    by: string,
-  ): Promise<'cancelled' | 'already_done'> {
-    const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
-    const error = new HeddleError('HDL_CANCELLED', { what: handle, source: 'user', by })
-    const work = this.#works.get(handle)
-    if (work !== undefined && isOwn(work.tenant)) {
-      for (const hold of work.holds) {
-        if (hold.release === undefined) work.holds.delete(hold)
-        else hold.release(error)
-      }
-      this.#registry.cancelAllForHandle(handle, error)
-      this.#leave(work)
-      work.isAbandoned = true
-      work.abort(error)
-      return 'cancelled'
-    }
-    const listed = this.#backlog.find(handle)
-    if (listed !== undefined && isOwn(listed.tenant)) {
-      this.#cancelled.set(handle, error)
-      return 'cancelled'
-    }
-    const aside = this.#findAside(handle, isOwn)
-    if (aside !== undefined) {
-      await this.#options.ledger.endSetAside(handle)
-      this.#failures.set(handle, { tenant: aside.tenant ?? commonTenant, error })
-      return 'cancelled'
-    }
-    const served = this.#options.jobs.get(jobOfHandle(handle) ?? '')
-    const stored = served === undefined ? undefined : await this.#options.store.prepared(handle)
-    if (stored !== undefined && isOwn(stored.value.tenant ?? commonTenant)) return 'already_done'
-    throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
-  }
-
-  /**
-   * Runs what was set aside again, as if it had never been interrupted.
-   *
-   * *Cancellation*: none: it waits for the store.
-   * @param tenant Undefined for any.
-   * @throws `HDL_UNKNOWN_RESULT` when nothing of this handle was set aside; `HDL_GONE` when no job here has its version.
-   */
-  async retry(handle: string, tenant: string | undefined): Promise<void> {
-    const aside = this.#findAside(handle, (owner) => tenant === undefined || owner === tenant)
-    if (aside === undefined) throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
-    if (aside.state === 'waiting') throw setAsideError(aside)
-    this.#failures.delete(handle)
-    await this.#options.ledger.retry(handle)
-  }
-
-  #findAside(handle: string, isOwn: (owner: string) => boolean): SetAsideWork | undefined {
-    const all = this.#options.ledger.setAside()
-    return all.find((aside) => aside.handle === handle && isOwn(aside.tenant ?? commonTenant))
-  }
-
-  /**
-   * Deletes the stored results of a handle; a computation under way is not touched. False when there are none, or when they
-   * are those of another tenant.
-   *
-   * *Cancellation*: none.
-   * @param tenant Absent: any.
-   */
-  async forget(handle: string, tenant?: string): Promise<boolean> {
-    const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
-    const failure = this.#failures.get(handle)
-    if (failure !== undefined && isOwn(failure.tenant)) this.#failures.delete(handle)
-    const { store } = this.#options
-    if (tenant !== undefined) {
-      const stored = await store.prepared(handle)
-      if (stored === undefined || !isOwn(stored.value.tenant ?? commonTenant)) return false
-    }
-    return store.delete(handle)
   }
 
   /** Deletes all stored results. *Cancellation*: none. */
@@ -700,106 +561,6 @@ export class JobService {
   #leave(work: Work): void {
     if (this.#works.get(work.handle) === work) this.#works.delete(work.handle)
   }
-
-  // ---- requests
-
-  /** A handle can be guessed by a tenant that knows the input of another one: knowing it is not the right to read. */
-  #mayRead(handle: string, owner: string, tenant: string): boolean {
-    if (owner === tenant) return true
-    return this.#options.jobs.get(jobOfHandle(handle) ?? '')?.isShared === true
-  }
-
-  #ofWork(handle: string, index: number, caller: Asking): Promise<Answer> | undefined {
-    const work = this.#works.get(handle)
-    if (work === undefined || !this.#mayRead(work.handle, work.tenant, caller.tenant))
-      return undefined
-    checkIndex(handle, index, work.total)
-    return this.#waiting.wait(work, index, caller, false)
-  }
-
-  async #ofStore(handle: string, index: number, caller: Asking): Promise<Answer | undefined> {
-    const { store, jobs } = this.#options
-    const served = jobs.get(jobOfHandle(handle) ?? '')
-    const options = { signal: caller.disconnect, deadline: caller.deadline }
-    const prepared = served === undefined ? undefined : await store.prepared(handle, options)
-    if (served === undefined || prepared === undefined) return undefined
-    const { total, value, tenant = commonTenant } = prepared.value
-    if (!this.#mayRead(handle, tenant, caller.tenant)) return undefined
-    checkIndex(handle, index, total)
-    if (served.item === undefined)
-      return { handle, index, total, result: await this.#asEncoded(value), isDone: true }
-    const stored = await store.item(handle, index, options)
-    if (stored !== undefined) {
-      const result = await this.#asEncoded(stored.value)
-      return { handle, index, total, result, isDone: true }
-    }
-    const failure = this.#failures.get(itemName(handle, index))
-    if (failure !== undefined) throw failure.error
-    if (this.#isOver) throw draining()
-    const at = this.#options.kernel.clock.now()
-    const work =
-      this.#works.get(handle) ??
-      this.#start(
-        new Work({ served, handle, tenant, total, priority: 0, at }),
-        undefined,
-        caller.trace,
-      )
-    return this.#waiting.wait(work, index, caller, false)
-  }
-
-  /** What was stored before results were kept as bytes is encoded when it is read. */
-  #asEncoded(value: unknown): Encoded | Promise<Encoded> {
-    return isEncoded(value) ? value : encodeResult(value, this.#options.kernel.clock)
-  }
-
-  /** It was acknowledged, and its turn has not come. */
-  #listQueued(handle: string): Listed | undefined {
-    const { ledger, jobs } = this.#options
-    const queued = ledger.findQueued(handle)
-    if (queued === undefined) return undefined
-    const { job, input, tenant = commonTenant } = queued
-    this.#backlog.list(handle, findJob(jobs, job).totalOf(input), tenant)
-    return this.#backlog.find(handle)
-  }
-
-  /** Waits until it is worked on; after `wait` it is pending. */
-  async #ofBacklog(handle: string, index: number, caller: Asking): Promise<Answer | undefined> {
-    const listed = this.#backlog.find(handle) ?? this.#listQueued(handle)
-    if (listed === undefined || !this.#mayRead(handle, listed.tenant, caller.tenant))
-      return undefined
-    const { total } = listed
-    checkIndex(handle, index, total)
-    const { disconnect: signal, wait, deadline } = caller
-    const { clock } = this.#options.kernel
-    const since = clock.now()
-    const limit = Math.min(wait, deadline)
-    const isTaken =
-      limit > 0 && (await this.#backlog.waitTaken(handle, { signal, deadline: limit }))
-    if (this.#backlog.isClosed && this.#backlog.find(handle) !== undefined) throw draining()
-    if (!isTaken) return { handle, index, total, isDone: false }
-    const passed = clock.now() - since
-    const rest = { wait: Math.max(0, wait - passed), deadline: Math.max(1, deadline - passed) }
-    return this.result(handle, index, { ...caller, ...rest })
-  }
-
-  async #unknown(handle: string, tenant: string): Promise<never> {
-    const failure = this.#failures.get(handle)
-    if (failure !== undefined && this.#mayRead(handle, failure.tenant, tenant)) throw failure.error
-    const aside = this.#findAside(handle, (owner) => this.#mayRead(handle, owner, tenant))
-    if (aside !== undefined) throw setAsideError(aside)
-    // It was there, and had to make room: whoever submits it again gets it computed again.
-    if (await this.#wasPromised(handle, tenant)) throw evictedResult(handle)
-    throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
-  }
-
-  async #wasPromised(handle: string, tenant: string): Promise<boolean> {
-    const { ledger, jobs } = this.#options
-    const served = jobs.get(jobOfHandle(handle) ?? '')
-    if (served === undefined) return false
-    const promised = this.#promised.get(handle)
-    if (promised !== undefined) return this.#mayRead(handle, promised, tenant)
-    return ledger.wasPromised(handle, served.isShared ? undefined : tenant)
-  }
 }
 
 async function isWritten(entry: Promise<LedgerEntry>): Promise<boolean> {
@@ -811,11 +572,6 @@ async function isWritten(entry: Promise<LedgerEntry>): Promise<boolean> {
   }
 }
 
-function setAsideError({ handle, interruptions, state, reason }: SetAsideWork): HeddleError {
-  if (state === 'waiting') return new HeddleError('HDL_GONE', { what: `${handle} (${reason})` })
-  return new HeddleError('HDL_SET_ASIDE', { handle, crashes: interruptions })
-}
-
 /** Not taken because of what it is, or because what it was made from was deleted: the store itself works. */
 function isOfResult(error: unknown): boolean {
   return (
@@ -823,8 +579,4 @@ function isOfResult(error: unknown): boolean {
     isError(error, 'HDL_NOT_CLONEABLE') ||
     isError(error, 'HDL_VALUE_TOO_LARGE')
   )
-}
-
-function waitsFor(why: string | undefined): { readonly waits_for?: string } {
-  return why === undefined ? {} : { waits_for: why }
 }

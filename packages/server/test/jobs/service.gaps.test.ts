@@ -305,7 +305,7 @@ test('S16 what a result is made from is deleted between two looks: gone, not com
   const asked = told(bench.result(handle, { index: -1 }))
   bench.store.hold = slow
   await bench.clock.settle()
-  await bench.service.forget(handle)
+  await bench.service.computations.forget(handle)
   go()
   await bench.clock.settle()
   assert.equal(codeOf(asked.error), 'HDL_GONE')

@@ -172,7 +172,9 @@ test('W5 restored: what cannot be continued is listed with the reason, and does 
   await bench.clock.settle()
   assert.equal(bench.problems.length, 1)
   assert.match(bench.problems[0]!, /two-bad could not be resumed.*no longer taken/)
-  const [aside] = bench.service.computations(undefined).filter(({ state }) => state === 'set_aside')
+  const [aside] = bench.service.computations
+    .list(undefined)
+    .filter(({ state }) => state === 'set_aside')
   assert.match(aside!.waits_for!, /no longer taken/)
   assert.deepEqual(
     load.starts.map(({ input }) => input),
@@ -188,7 +190,7 @@ test('W5 restored: what cannot be continued is listed with the reason, and does 
     ['bad'],
     'it is kept for the next start',
   )
-  assert.equal(await bench.service.cancelComputation('two-bad', undefined, 'me'), 'cancelled')
+  assert.equal(await bench.service.computations.cancel('two-bad', undefined, 'me'), 'cancelled')
   assert.deepEqual(await bench.open(), [])
   bench.assertNothingLeft()
 })
@@ -218,7 +220,7 @@ test('work that was there when the server crashed comes last and alone; after th
   const asked = told(bench.result('two-often', { wait: 0 }))
   await bench.clock.settle()
   assert.equal(codeOf(asked.error), 'HDL_SET_ASIDE')
-  await bench.service.retry('two-often', undefined)
+  await bench.service.computations.retry('two-often', undefined)
   await bench.clock.settle()
   assert.deepEqual(started().at(-1), 'often')
   await finish()
@@ -312,7 +314,7 @@ test('C13: work of another version of the job waits, visibly: its handle would l
   const bench = await Bench.open(list, { database })
   await bench.clock.settle()
   assert.equal(load.starts.length, 0)
-  const [listed] = bench.service.computations(undefined)
+  const [listed] = bench.service.computations.list(undefined)
   assert.deepEqual(
     [listed?.handle, listed?.state, listed?.waits_for],
     ['two-a', 'waiting', 'no server has "two" version "old"'],
@@ -320,7 +322,7 @@ test('C13: work of another version of the job waits, visibly: its handle would l
   const asked = told(bench.result('two-a', { wait: 0 }))
   await bench.clock.settle()
   assert.equal(codeOf(asked.error), 'HDL_GONE')
-  await bench.service.cancelComputation('two-a', undefined, 'me')
+  await bench.service.computations.cancel('two-a', undefined, 'me')
   assert.deepEqual(await bench.open(), [])
   bench.assertNothingLeft()
 })

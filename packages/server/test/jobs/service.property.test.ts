@@ -106,7 +106,7 @@ class Life {
       case 'pass':
         return this.bench.clock.advance(one.time)
       case 'forget':
-        return void this.bench.service.forget(this.bench.handle(one.job, one.input))
+        return void this.bench.service.computations.forget(this.bench.handle(one.job, one.input))
       case 'flush':
         return void this.bench.service.forgetAll()
     }

@@ -138,7 +138,7 @@ test('W5 deleted while results are made, and promised: the first stage is stored
   await bench.clock.settle()
   load.finishAll(() => 'rows')
   await bench.clock.settle()
-  assert.equal(await bench.service.forget(handle), true)
+  assert.equal(await bench.service.computations.forget(handle), true)
   const kept: unknown[] = []
   bench.store.onKeep = (value) => kept.push(value)
   plot.finishAll(({ index }) => index)
@@ -181,7 +181,7 @@ test('W5 deleted again and again: it stays open, and is made again later', async
   await bench.clock.settle()
   load.finishAll(() => 'rows')
   await bench.clock.settle()
-  bench.store.pace = async () => void (await bench.service.forget(handle))
+  bench.store.pace = async () => void (await bench.service.computations.forget(handle))
   plot.finishAll(({ index }) => index)
   await bench.clock.settle()
   bench.store.pace = () => Promise.resolve()

@@ -263,7 +263,7 @@ export class Bench {
 
   /** As GET. */
   async result(handle: string, asking: Asking = {}): Promise<Answer> {
-    return decoded(this.service.result(handle, asking.index ?? 0, this.#caller(asking)))
+    return decoded(this.service.results.read(handle, asking.index ?? 0, this.#caller(asking)))
   }
 
   /** As the server does it: the deadline is on its clock. */
