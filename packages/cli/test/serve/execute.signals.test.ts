@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { Stage } from '../support/stage.ts'
 import { serve, Served, type Reply } from './kit.ts'
@@ -64,6 +66,66 @@ test('S92, V1 at the deadline who waits is told, and it ends with 1', { skip }, 
   assert.equal(await served.program.ended(), 1)
   assert.equal(served.program.objects.at(-1)!['ok'], false)
 })
+
+test(
+  'S95 100 callers of queued work are all answered in JSON at the deadline',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    // One runs, the others wait for it: the second permit is for priority 0.
+    using served = await Served.start(stage, '--threads', '1', '--drain-deadline', '300')
+    const running = served.post(waiting, 'a')
+    await stage.started('a')
+    const callers = Array.from({ length: 100 }, (_, index) => served.post(waiting, `b${index % 5}`))
+    await queued(served, 5)
+    for (;;) {
+      const { body } = await served.get('/healthz')
+      if (body['requests'] === 101) break
+    }
+    served.kill('SIGTERM')
+    for (const { status, headers, body } of await Promise.all([running, ...callers])) {
+      assert.equal(status, 503)
+      assert.match(headers.get('retry-after')!, /^[1-9]\d*$/)
+      assert.equal((body['error'] as { code: string }).code, 'shutting_down')
+    }
+    assert.equal(await served.program.ended(), 1)
+    assert.deepEqual(stage.starts, ['a'])
+  },
+)
+
+test(
+  'S98 a request on a connection that was open before the drain: 503 in JSON, then closed',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    using served = await Served.start(stage, '--drain-deadline', 'Infinity')
+    const { hostname, port } = new URL(served.url)
+    const socket = connect(Number(port), hostname)
+    await once(socket, 'connect')
+    let received = ''
+    socket.setEncoding('utf8').on('data', (text: string) => (received += text))
+    const head = `POST /jobs/staged HTTP/1.1\r\nhost: ${hostname}:${port}\r\n`
+    const submit = (input: string): void => {
+      const body = JSON.stringify(input)
+      const type = 'content-type: application/json'
+      socket.write(`${head}${type}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+    }
+    submit('a')
+    await stage.started('a')
+    while (!received.includes('"pending"')) await once(socket, 'data')
+    received = ''
+    served.kill('SIGTERM')
+    await served.program.printed(/"type":"draining"/)
+    submit('b')
+    await once(socket, 'end')
+    assert.match(received, /^HTTP\/1\.1 503 /)
+    assert.match(received, /\r\nconnection: close\r\n/i)
+    assert.match(received, /\r\nretry-after: [1-9]/i)
+    assert.match(received, /"code":"shutting_down"/)
+    await stage.finish('a')
+    assert.equal(await served.program.ended(), 0)
+  },
+)
 
 for (const [signal, code] of [
   ['SIGINT', 130],

@@ -95,6 +95,11 @@ export class PeoplePolicy implements AccessPolicy {
     return this.#sessions.get(request)
   }
 
+  /** Whether it brings a cookie of ours that names no session: one that is too old, was changed, or has ended. */
+  hasStaleCookie(request: FastifyRequest): boolean {
+    return !this.#sessions.has(request) && readCookie(request.headers.cookie) !== undefined
+  }
+
   originOf({ raw }: FastifyRequest): Origin {
     return this.addresses.of(raw)
   }

@@ -51,6 +51,9 @@ function sessionRoutes(options: PeopleRoomOptions): Route[] {
     const maxAge = session.remember ? Math.max(0, left) : undefined
     void reply.header('set-cookie', setCookie(cookie, policy.originOf(request), maxAge))
   }
+  const clear = (reply: FastifyReply, request: FastifyRequest): void => {
+    void reply.header('set-cookie', setCookie('', policy.originOf(request), 0))
+  }
   const enter = async (
     { reply, request }: Pick<Call, 'reply' | 'request'>,
     input: { readonly name: string; readonly password: string; readonly remember: boolean },
@@ -80,7 +83,7 @@ function sessionRoutes(options: PeopleRoomOptions): Route[] {
       if (known !== undefined) {
         const cookie = await people.rotate(known)
         if (cookie !== undefined) give(reply, request, cookie, known.session)
-      }
+      } else if (policy.hasStaleCookie(request)) clear(reply, request)
       return info(known, caller.roles)
     }),
     route(contracts.login, (call) => {
@@ -94,7 +97,7 @@ function sessionRoutes(options: PeopleRoomOptions): Route[] {
       if (known !== undefined) {
         await people.logout(known)
         await audit(call, 'logout', known.user.name)
-        void reply.header('set-cookie', setCookie('', policy.originOf(request), 0))
+        clear(reply, request)
       }
       return info(undefined, [])
     }),
