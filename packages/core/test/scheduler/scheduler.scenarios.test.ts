@@ -323,6 +323,23 @@ test('P1 pause: a slot that becomes free while paused stays free', async () => {
   assert.equal((await run).ok, true)
 })
 
+test('S87 pause while a job runs: its timeout runs on, and the time of what waits does not begin', async () => {
+  const b = new Bench({ concurrency: 1, timeout: 1_000, retries: 0 }).add({ a: [], b: [] })
+  const run = b.scheduler.run(b.work)
+  await b.clock.settle()
+  b.scheduler.pause()
+  await b.clock.advance(5_000)
+  b.scheduler.resume()
+  await b.clock.settle()
+  assert.deepEqual(b.started, ['a', 'b'])
+  await b.clock.advance(900)
+  await b.finish('b')
+  const { failed, succeeded } = await run
+  // It has ignored its timeout.
+  assert.ok(code('HDL_UNRESPONSIVE')(failed.get('a')), String(failed.get('a')))
+  assert.deepEqual(succeeded, ['b'])
+})
+
 test('29 pause during back-off: no attempt until resume (P2)', async () => {
   const b = new Bench({ retries: 1 }).add({ a: [] })
   const run = b.scheduler.run(b.work)
