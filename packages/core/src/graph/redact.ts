@@ -4,7 +4,7 @@
  * It is for what is shown and logged. What is needed to continue after a crash is stored as it is: docs/guide/guarantees.md.
  */
 import { isProxy } from 'node:util/types'
-import { HeddleError } from '../errors.ts'
+import { HeddleError, describe } from '../errors.ts'
 
 /** Names of fields, at any depth of inputs and results; true for all that the job says and returns. */
 export type Redact = true | readonly string[]
@@ -16,7 +16,7 @@ export const redacted = '[redacted]'
 const mostValues = 10_000
 /** Characters: shorter values stand in texts by chance. */
 const shortestSecret = 4
-/** Objects of an error: itself, its causes and its details. */
+/** Errors in one: itself, its causes and those that it lists. */
 const mostParts = 1_000
 
 /** @throws `HDL_BAD_OPTION`. */
@@ -67,28 +67,42 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** The same error with other texts, so that what is known of it stays: its class, its code, whether to try it again. */
+/**
+ * The same error with other texts, so that what is known of it stays: its class, its code, whether to try it again. Texts that are
+ * recorded and shown are its message, its stack, and those of its causes; other fields may belong to the program, and are not touched.
+ */
 export function redactError(thrown: unknown, redact: (text: string) => string): unknown {
-  if (typeof thrown === 'string') return redact(thrown)
-  if (typeof thrown !== 'object' || thrown === null) return thrown
-  try {
-    const open: unknown[] = [thrown]
-    for (let seen = 0; open.length > 0;) {
-      const error = open.pop()
-      if (typeof error !== 'object' || error === null) continue
-      if (isProxy(error) || ++seen > mostParts) throw new TypeError('it cannot be searched')
-      for (const key of Object.getOwnPropertyNames(error)) {
-        const value: unknown = (error as Record<string, unknown>)[key]
-        if (typeof value === 'string' && key !== 'code' && key !== 'name') {
-          Object.defineProperty(error, key, { value: redact(value) })
-        } else open.push(value)
-      }
+  const seen = new Set<Error>()
+  const redactOne = (one: unknown): unknown => {
+    if (typeof one !== 'object' || one === null) return redactPrimitive(one, redact)
+    if (isProxy(one) || !(one instanceof Error)) return new Error(redact(describe(one)))
+    if (seen.has(one)) return one
+    if (seen.size >= mostParts) return new Error(redacted)
+    seen.add(one)
+    for (const key of ['message', 'stack', 'cause'] as const) {
+      if (key in one) replace(one, key, redactOne(one[key]))
     }
-    return thrown
+    const { errors } = one as { errors?: unknown }
+    if (Array.isArray(errors)) replace(one, 'errors', errors.map(redactOne))
+    return one
+  }
+  try {
+    return redactOne(thrown)
   } catch {
-    // It is frozen, or not an ordinary object: nothing of it is shown.
+    // It is frozen, or cannot be read: nothing of it is shown.
     return new Error(redacted)
   }
+}
+
+function redactPrimitive(value: unknown, redact: (text: string) => string): unknown {
+  const text = String(value)
+  const shown = redact(text)
+  return shown === text ? value : shown
+}
+
+function replace(error: Error, key: string, value: unknown): void {
+  if ((error as unknown as Record<string, unknown>)[key] === value) return
+  Object.defineProperty(error, key, { value, configurable: true, writable: true })
 }
 
 /** A value as it is shown: a copy, for plain data. */

@@ -24,25 +24,36 @@ test('an input that cannot be searched has all its texts redacted', () => {
   }
 })
 
-test('an error keeps its class and code; its message, stack, causes and details are redacted', () => {
+test('an error keeps its class, code and other fields; its message, stack and causes are redacted', () => {
   const cause = new RangeError(`no ${card}`)
+  const listed = new AggregateError([new Error(card), card], 'several')
+  const socket = { peer: card }
   const error = Object.assign(new TypeError(`card ${card} refused`, { cause }), {
     code: 'E_CARD',
-    details: { asked: card },
+    socket,
   })
+  cause.cause = listed
+  listed.cause = error
   const shown = redactError(error, textRedaction(['card'], input)) as typeof error
   assert.equal(shown, error)
   assert.equal(shown.message, 'card [redacted] refused')
   assert.equal(cause.message, 'no [redacted]')
+  assert.equal(cause.cause, listed)
+  assert.equal((listed.errors[0] as Error).message, '[redacted]')
+  assert.equal(listed.errors[1], '[redacted]')
   assert.equal(shown.code, 'E_CARD')
-  assert.deepEqual(shown.details, { asked: '[redacted]' })
-  assert.doesNotMatch(`${shown.stack}${cause.stack}`, /4111/)
+  assert.deepEqual(shown.socket, { peer: card }, 'it may be in use')
+  assert.doesNotMatch(`${shown.stack}${cause.stack}${listed.stack}`, /4111/)
   const redact = textRedaction(['card'], input)
   const frozen = redactError(Object.freeze(new Error(card)), redact) as Error
   assert.equal(frozen.message, '[redacted]')
   const strange = redactError(new Proxy(new Error(card), {}), redact) as Error
   assert.equal(strange.message, '[redacted]')
   assert.equal(redactError(`thrown ${card}`, redact), 'thrown [redacted]')
+  const object = redactError({ message: card, toString: () => card }, redact) as Error
+  assert.ok(object instanceof Error)
+  assert.doesNotMatch(object.message, /4111/)
+  assert.equal(redactError(7, redact), 7)
 })
 
 test('fields of a value that is shown are replaced at any depth; the value itself is not changed', () => {
