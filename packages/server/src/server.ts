@@ -146,6 +146,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     store: context.artifacts,
     fleet: fleet.fleet,
     tables: (cluster?.database ?? context.store).tables,
+    cluster,
   })
   const clusterRooms = cluster === undefined ? [] : [cluster.room()]
   const rooms: readonly Room[] = [

@@ -4,6 +4,8 @@
  *  D1  An upload belongs to a lease that is held: its worker, its epoch. It is raw bytes with the length and the checksum of the
  *      whole; what arrived of one that was cut is kept, and the worker continues after it.
  *  D2  Bytes go from the socket to the store and back at the pace of the slower side; none are collected.
+ *      Any server takes it (C6): one that does not answer for the lease asks the owner whose artifact it is, and writes the bytes
+ *      itself, because servers on one database share what keeps artifacts. No byte is sent on.
  *  D3  The artifacts of a campaign are for its tenant; another one gets the answer of an unknown campaign.
  */
 import { Readable } from 'node:stream'
@@ -12,10 +14,13 @@ import { HeddleError, type ArtifactInfo } from '@heddle/core'
 import type { ArtifactStore, Tables } from '@heddle/core/lowlevel'
 import { readCampaign } from '../campaigns/records.ts'
 import * as contracts from '../client/contract/artifacts.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { ForwardAnswer } from '../cluster/forward.ts'
+import { workOf } from '../fleet/elsewhere.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Room } from '../http/room.ts'
-import { route } from '../http/route.ts'
+import { route, type Call } from '../http/route.ts'
 import { etagMatches, rangeOf, refuseRange } from '../http/send-bytes.ts'
 import { tarOf } from './tar.ts'
 
@@ -24,9 +29,14 @@ export interface ArtifactsRoomOptions {
   readonly store: ArtifactStore | undefined
   readonly fleet: Fleet
   readonly tables: Tables
+  /** The other servers on the same database; undefined when there are none. */
+  readonly cluster: Pick<Cluster, 'forwarding'> | undefined
 }
 
-export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions): Room {
+type Upload = Call<typeof contracts.putArtifact>
+
+export function openArtifactsRoom(options: ArtifactsRoomOptions): Room {
+  const { store, fleet, tables, cluster } = options
   const kept = (what: string): ArtifactStore => {
     if (store !== undefined) return store
     throw new HeddleError('HDL_NO_ARTIFACTS', { node: 'This server', artifact: what })
@@ -38,6 +48,17 @@ export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions
     if (campaign?.tenant === caller.tenant) return
     throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign: run })
   }
+  /** D1: whose artifact an upload is; the answer of the owner of its lease when that refuses it. */
+  const targetOf = async (call: Upload): Promise<UploadTarget | ForwardAnswer> => {
+    const { params, query } = call
+    const answer = await cluster?.forwarding.askOwner(
+      workOf(params.lease),
+      call,
+      questionOf(call.request.url),
+    )
+    if (answer === undefined) return fleet.artifactsOf({ ...params, ...query })
+    return answer.status === 200 ? (JSON.parse(answer.body.toString()) as UploadTarget) : answer
+  }
   const list = async (run: string, caller: Caller, node: string | undefined) => {
     await checkTenant(run, caller)
     const found = (await store?.list(run)) ?? []
@@ -46,9 +67,14 @@ export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions
   return {
     name: 'artifacts',
     routes: [
-      route(contracts.putArtifact, async ({ params, query, request, signal, reply }) => {
-        const { name, length, sha256, start = 0, epoch, worker } = query
-        const { run, by } = fleet.artifactsOf({ lease: params.lease, epoch, worker })
+      route(contracts.putArtifact, async (call) => {
+        const { query, request, signal, reply } = call
+        const { name, length, sha256, start = 0 } = query
+        const target = await targetOf(call)
+        if ('status' in target) {
+          return reply.code(target.status).headers(target.headers).send(target.body)
+        }
+        const { run, by } = target
         const artifacts = kept(name)
         const found = await artifacts.find(run, name)
         // The answer to an upload that had ended was lost.
@@ -72,11 +98,15 @@ export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions
         contracts.receivedArtifact,
         async ({ params, query }) => {
           const { name, length, sha256, epoch, worker } = query
-          const { run } = fleet.artifactsOf({ lease: params.lease, epoch, worker })
+          const target = fleet.artifactsOf({ lease: params.lease, epoch, worker })
+          const { run } = target
           const artifacts = kept(name)
           const found = await artifacts.find(run, name)
-          if (found?.sha256 === sha256 && found.length === length) return { received: length }
-          return { received: await artifacts.received(run, name, { length, sha256 }) }
+          const isThere = found?.sha256 === sha256 && found.length === length
+          const received = isThere
+            ? length
+            : await artifacts.received(run, name, { length, sha256 })
+          return { ...target, received }
         },
         { ownedBy },
       ),
@@ -116,9 +146,19 @@ export function openArtifactsRoom({ store, fleet, tables }: ArtifactsRoomOptions
   }
 }
 
+/** The run or campaign that an upload belongs to, and the piece of work. */
+type UploadTarget = ReturnType<Fleet['artifactsOf']>
+
 /** The server that answers for the lease. */
 const ownedBy = ({ params }: { readonly params: { readonly lease: string } }): string =>
-  params.lease.slice(0, params.lease.lastIndexOf('.'))
+  workOf(params.lease)
+
+/** The path and query of contracts.receivedArtifact for an upload. */
+function questionOf(url: string): string {
+  const question = new URL(url, 'http://server')
+  question.searchParams.delete('start')
+  return question.pathname + question.search
+}
 
 function viewOf({ run, name, length, sha256, createdAt, by }: ArtifactInfo) {
   return { run, name, length, sha256, created_at: createdAt, by }

@@ -33,9 +33,14 @@ export class ClusterForwarding implements CallForwarding {
     this.#policy?.checkBody(request, body)
   }
 
-  forward(name: string, call: AnyCall, body: string | undefined): Promise<boolean> | undefined {
+  forward(
+    name: string,
+    call: AnyCall,
+    body: string | undefined,
+    isStream: boolean,
+  ): Promise<boolean> | undefined {
     if (this.#forwarder.isLocal(name)) return undefined
-    return this.#forward(name, call, body)
+    return this.#forward(name, call, body, isStream)
   }
 
   /**
@@ -73,10 +78,32 @@ export class ClusterForwarding implements CallForwarding {
     return JSON.parse(answer.body.toString()) as T
   }
 
-  async #forward(name: string, call: AnyCall, body: string | undefined): Promise<boolean> {
-    const answer = await this.#forwarder.forward(name, requestOf(call, body))
+  /**
+   * What the owner of a name answers to a question about the call, such as whether it may be answered here; undefined when this
+   * server is the owner.
+   *
+   * *Cancellation*: the signal of the call; it ends at the deadline of the call.
+   * @throws `HDL_NOT_OWNER` when no owner was found in time.
+   */
+  askOwner(name: string, call: AnyCall, url: string): Promise<ForwardAnswer | undefined> {
+    const question = { ...requestOf(call, undefined), method: 'GET', url, headers: {} }
+    return this.#forwarder.forward(name, question)
+  }
+
+  async #forward(
+    name: string,
+    call: AnyCall,
+    body: string | undefined,
+    isStream: boolean,
+  ): Promise<boolean> {
+    const request = requestOf(call, body)
+    const answer = isStream
+      ? await this.#forwarder.forwardStream(name, request)
+      : await this.#forwarder.forward(name, request)
     if (answer === undefined) return false
-    void call.reply.code(answer.status).headers(answer.headers).send(answer.body)
+    const { status, headers } = answer
+    const content = 'stream' in answer ? answer.stream : answer.body
+    void call.reply.code(status).headers(headers).send(content)
     return true
   }
 }

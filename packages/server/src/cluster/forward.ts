@@ -11,9 +11,13 @@
  *  F5  A forwarded request has the id of the first one: a write that is sent twice is one request.
  *  F6  Requests for one server are gathered and sent over one kept connection (link.ts). A server of an earlier version gets them one by
  *      one.
+ *      An answer that is a stream may be longer than a frame: it has a connection of its own, and goes to the client at the pace of the
+ *      slower side.
  *  F7  An owner that cannot be reached for `findWithin`, longer than a take-over takes, is answered for with 503 and Retry-After.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
 import type { FastifyRequest } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
 import { pauseFor, shardOf, waitFor, type Clock } from '@heddle/core/lowlevel'
@@ -59,6 +63,11 @@ export interface ForwardAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
+}
+
+/** A success whose body is passed on as it arrives. */
+export interface StreamAnswer extends Omit<ForwardAnswer, 'body'> {
+  readonly stream: Readable
 }
 
 export interface ForwarderOptions {
@@ -162,7 +171,28 @@ export class Forwarder {
    * *Cancellation*: the signal: the client has left. It ends at the deadline.
    * @throws `HDL_NOT_OWNER` when no owner was found in time.
    */
-  async forward(name: string, request: ForwardRequest): Promise<ForwardAnswer | undefined> {
+  forward(name: string, request: ForwardRequest): Promise<ForwardAnswer | undefined> {
+    return this.#atOwner(name, request, (address, left) => this.#send(address, left))
+  }
+
+  /**
+   * As forward(), for an answer of any length.
+   *
+   * *Cancellation*: the signal, also while the stream is read.
+   * @throws `HDL_NOT_OWNER` when no owner was found in time.
+   */
+  forwardStream(
+    name: string,
+    request: ForwardRequest,
+  ): Promise<ForwardAnswer | StreamAnswer | undefined> {
+    return this.#atOwner(name, request, (address, left) => this.#sendForStream(address, left))
+  }
+
+  async #atOwner<T>(
+    name: string,
+    request: ForwardRequest,
+    send: (address: string, request: ForwardRequest) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
     const { members, clock } = this.#options
     if (members.isLocal(name)) return undefined
     const { signal } = request
@@ -176,7 +206,7 @@ export class Forwarder {
         if (address === undefined) return undefined
         if (isForwarded) throw notOwner(name, address)
         const left = { ...request, deadline: Math.max(1, until - clock.now()) }
-        const answer = await this.#send(address, left)
+        const answer = await send(address, left)
         if (answer !== undefined) return answer
         failure = notOwner(name, address)
       } catch (error) {
@@ -239,17 +269,8 @@ export class Forwarder {
 
   /** Undefined when the answer is that it is not the owner either, or when the server cannot be reached. */
   async #send(address: string, request: ForwardRequest): Promise<ForwardAnswer | undefined> {
-    const { method, body, headers, signal } = request
-    const target = new URL(request.url, address)
-    // As the other server will see it.
-    const url = target.pathname + target.search
-    const sent = new Headers(this.#proofFor({ ...request, url }))
-    sent.set('x-request-id', request.id)
-    sent.set('x-deadline-ms', String(Math.ceil(request.deadline)))
-    for (const name of passedOn) {
-      const value = headers[name]
-      if (typeof value === 'string') sent.set(name, value)
-    }
+    const { method, body, signal } = request
+    const { target, url, sent } = this.#prepare(address, request)
     if (this.#options.useLinks === true) {
       const carried = { method, url, headers: { ...Object.fromEntries(sent), host: target.host } }
       const bytes = Buffer.from(body ?? '')
@@ -257,34 +278,54 @@ export class Forwarder {
       if (outcome === 'unreachable') return undefined
       if (outcome !== 'unsupported') return this.#read(outcome)
     }
-    let response: Response
-    let bytes: Buffer
-    try {
-      response = await fetch(target, {
-        method,
-        headers: sent,
-        signal,
-        redirect: 'manual',
-        ...(body !== undefined && { body }),
-      })
-      bytes = Buffer.from(await response.arrayBuffer())
-    } catch (error) {
-      if (signal.aborted) throw error
-      return undefined
+    return unlessAway(signal, async () => this.#readAll(await fetchFrom(target, sent, request)))
+  }
+
+  /** As #send(); the body of a success is not gathered. */
+  async #sendForStream(
+    address: string,
+    request: ForwardRequest,
+  ): Promise<ForwardAnswer | StreamAnswer | undefined> {
+    const { target, sent } = this.#prepare(address, request)
+    return unlessAway(request.signal, async () => {
+      const response = await fetchFrom(target, sent, request)
+      const { status, body } = response
+      if (status >= 300 || body === null) return this.#readAll(response)
+      this.#forwarded++
+      const headers = keptHeaders(Object.fromEntries(response.headers))
+      return { status, headers, stream: Readable.fromWeb(body as ReadableStream) }
+    })
+  }
+
+  /** Where a request goes, and with which headers. */
+  #prepare(
+    address: string,
+    request: ForwardRequest,
+  ): { readonly target: URL; readonly url: string; readonly sent: Headers } {
+    const target = new URL(request.url, address)
+    // As the other server will see it.
+    const url = target.pathname + target.search
+    const sent = new Headers(this.#proofFor({ ...request, url }))
+    sent.set('x-request-id', request.id)
+    sent.set('x-deadline-ms', String(Math.ceil(request.deadline)))
+    for (const name of passedOn) {
+      const value = request.headers[name]
+      if (typeof value === 'string') sent.set(name, value)
     }
+    return { target, url, sent }
+  }
+
+  async #readAll(response: Response): Promise<ForwardAnswer | undefined> {
     const { status } = response
-    return this.#read({ status, headers: Object.fromEntries(response.headers), body: bytes })
+    const body = Buffer.from(await response.arrayBuffer())
+    return this.#read({ status, headers: Object.fromEntries(response.headers), body })
   }
 
   /** Undefined when the answer is that it is not the owner either. */
   #read({ status, headers, body }: ForwardAnswer): ForwardAnswer | undefined {
     if (status === 503 && body.includes('"not_owner"')) return undefined
     this.#forwarded++
-    const kept = answered.flatMap((name) => {
-      const value = headers[name]
-      return value === undefined ? [] : [[name, value] as const]
-    })
-    return { status, headers: Object.fromEntries(kept), body }
+    return { status, headers: keptHeaders(headers), body }
   }
 
   #linkTo(address: string): Link {
@@ -312,6 +353,35 @@ export class Forwarder {
     const signature = sign(secrets[0]!, [time, digest, method, url, caller])
     return { [forwardHeader]: `${time}.${digest}.${signature}`, [callerHeader]: caller }
   }
+}
+
+function fetchFrom(target: URL, headers: Headers, request: ForwardRequest): Promise<Response> {
+  const { method, body, signal } = request
+  return fetch(target, {
+    method,
+    headers,
+    signal,
+    redirect: 'manual',
+    ...(body !== undefined && { body }),
+  })
+}
+
+/** Undefined when the other server cannot be reached. *Cancellation*: rejects when the signal has aborted. */
+async function unlessAway<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (signal.aborted) throw error
+    return undefined
+  }
+}
+
+function keptHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const kept = answered.flatMap((name) => {
+    const value = headers[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return Object.fromEntries(kept)
 }
 
 function digestOf(body: string | undefined): string {

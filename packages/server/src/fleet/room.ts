@@ -388,7 +388,7 @@ function fleetRoutes(
         const pieces = fleetPieces(name, input, clock)
         return reply.send(Readable.from(pieces, { objectMode: false }))
       },
-      { ownedBy: ({ params }) => workOf(params.lease) },
+      { ownedBy: ({ params }) => workOf(params.lease), isStream: true },
     ),
     route(
       fleetUpdate,

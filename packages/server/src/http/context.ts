@@ -56,7 +56,12 @@ export interface CallForwarding {
    *
    * *Cancellation*: the signal of the call.
    */
-  forward(name: string, call: Call, body: string | undefined): Promise<boolean> | undefined
+  forward(
+    name: string,
+    call: Call,
+    body: string | undefined,
+    isStream: boolean,
+  ): Promise<boolean> | undefined
   /** @throws `HDL_UNAUTHENTICATED` when the body of a forwarded request is not the one that was sent. */
   checkBody(request: FastifyRequest, body: string | undefined): void
 }

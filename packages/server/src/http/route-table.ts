@@ -101,7 +101,7 @@ const parsers: Readonly<Record<BodyKind, AddParser>> = {
 }
 
 function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings): void {
-  const { contract, door, handle, ownedBy } = route
+  const { contract, door, handle, ownedBy, isStream } = route
   const { policy, forwarding } = settings
   const readParams = readerOfWords(contract.params, 'The address')
   const readQuery = readerOfWords(contract.query, 'The query')
@@ -151,7 +151,8 @@ function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings)
       forwarding?.checkBody(request, text)
       call.body = readBody(text) as undefined
       const owner = ownedBy?.(call)
-      const elsewhere = owner === undefined ? undefined : forwarding?.forward(owner, call, text)
+      const elsewhere =
+        owner === undefined ? undefined : forwarding?.forward(owner, call, text, isStream)
       const answer = (): unknown => {
         if (status !== 200) void reply.code(status)
         return handle(call)

@@ -48,6 +48,8 @@ export interface RouteOptions<C extends Contract> {
    * server before the handler is called. Undefined for a call that any server answers.
    */
   readonly ownedBy?: (call: Call<C>) => string | undefined
+  /** A success is a stream of any length: a server in between passes it on as it arrives. */
+  readonly isStream?: boolean
 }
 
 /** The types of a route are those of its contract; here they are forgotten. */
@@ -58,6 +60,7 @@ export interface Route {
   readonly isUnparsed: boolean
   readonly bodyLimit: number | undefined
   readonly ownedBy: ((call: Call) => string | undefined) | undefined
+  readonly isStream: boolean
 }
 
 /**
@@ -76,6 +79,7 @@ export function route<const C extends Contract>(
     isUnparsed: options.isUnparsed ?? false,
     bodyLimit: options.bodyLimit ?? contract.bodyLimit,
     ownedBy: options.ownedBy,
+    isStream: options.isStream ?? false,
   }
 }
 

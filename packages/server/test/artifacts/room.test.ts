@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import http from 'node:http'
 import os from 'node:os'
@@ -8,13 +8,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
 import { startServer, type Server } from '../../src/server.ts'
-
-interface Held {
-  readonly lease: string
-  readonly epoch: number
-  readonly worker: string
-  readonly campaign: string
-}
+import { hold, sha256, target, upload, type Held } from './kit.ts'
 
 const jobs = [job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)]
 
@@ -27,73 +21,6 @@ async function withServer(use: (server: Server, held: Held) => Promise<void>): P
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-async function post<T>(server: Server, route: string, body: unknown): Promise<T> {
-  const response = await fetch(server.url + route, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  return (await response.json()) as T
-}
-
-/** A lease of a campaign. */
-async function hold(server: Server): Promise<Held> {
-  const { id } = await post<{ id: string }>(server, '/campaigns', {
-    name: 'match',
-    job: 'play',
-    units: 10,
-  })
-  const worker = {
-    id: 'worker-1',
-    name: 'w',
-    threads: 1,
-    memory: 1,
-    capabilities: [],
-    tags: [],
-    system: 'linux-x64',
-    jobs: [{ name: 'play', version: '1' }],
-  }
-  const { offer } = await post<{ offer: { lease: string; epoch: number } }>(
-    server,
-    '/fleet/claim',
-    { worker, request: 'r', wait_ms: 0 },
-  )
-  const call = { lease: offer.lease, epoch: offer.epoch, worker: worker.id }
-  await post(server, '/fleet/accept', call)
-  return { ...call, campaign: id }
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
-}
-
-function target(held: Held, name: string, bytes: Uint8Array, more: object = {}): string {
-  const query = new URLSearchParams({
-    name,
-    epoch: String(held.epoch),
-    worker: held.worker,
-    length: String(bytes.length),
-    sha256: sha256(bytes),
-    ...more,
-  })
-  return `/fleet/artifacts/${held.lease}?${query.toString()}`
-}
-
-async function upload(
-  server: Server,
-  held: Held,
-  name: string,
-  bytes: Uint8Array<ArrayBuffer>,
-  more: object = {},
-): Promise<{ status: number; body: Record<string, unknown> }> {
-  const response = await fetch(server.url + target(held, name, bytes, more), {
-    method: 'PUT',
-    headers: { 'content-type': 'application/octet-stream' },
-    body: bytes,
-  })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 test('S121 S129: bytes go up and down as they are: whole, in ranges, with ETag, and as HEAD', async () => {

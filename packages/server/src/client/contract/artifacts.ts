@@ -39,12 +39,15 @@ export const putArtifact = contract({
 export const receivedArtifact = contract({
   method: 'GET',
   path: '/fleet/artifacts/:lease',
-  summary: 'How many bytes of an upload that was cut are there: where to start again',
+  summary:
+    'How many bytes of an upload that was cut are there: where to start again; and what the artifact would belong to',
   access: 'worker',
   body: 'none',
   params: Type.Object({ lease: Type.String({ minLength: 3, maxLength: 200 }) }),
   query: Type.Object(upload, closed),
-  responses: { 200: Type.Object({ received: Type.Integer() }) },
+  responses: {
+    200: Type.Object({ received: Type.Integer(), run: Type.String(), by: Type.String() }),
+  },
 })
 
 const ofNode = Type.Object(
