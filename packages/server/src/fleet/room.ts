@@ -32,6 +32,7 @@ import type { ServerContext } from '../http/context.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call } from '../http/route.ts'
 import type { People } from '../people/people.ts'
+import { BacklogReport } from './backlog.ts'
 import { readErrorRecord } from './error-records.ts'
 import { BlockWatch } from './block-watch.ts'
 import { FleetJobs } from './fleet-jobs.ts'
@@ -134,11 +135,26 @@ export function openFleetRoom(
   shards.add(jobs)
   const elsewhere = cluster === undefined ? undefined : new Elsewhere(cluster, kernel.clock)
   const blocks = new BlockWatch({ fleet, people: options.people, kernel })
+  const backlog =
+    cluster === undefined
+      ? undefined
+      : new BacklogReport({
+          server: shards.server,
+          tables: store.tables,
+          kernel,
+          read: () => ({
+            waitingJobs: jobs.waiting,
+            openUnits: unitsWithoutWorker(campaigns),
+            leases: book.stats().held,
+            waitingClaims: fleet.desk.waiting,
+          }),
+        })
   let started: Promise<void> | undefined
   let owned: Promise<void> | undefined
   const startAll = async (): Promise<void> => {
     await fleet.start()
     await blocks.start()
+    await backlog?.start()
     // Those of a cluster are started when the server listens.
     if (cluster === undefined) await shards.start()
   }
@@ -154,6 +170,7 @@ export function openFleetRoom(
   let stopped: Promise<void> | undefined
   const stopAll = async (): Promise<void> => {
     await blocks.stop()
+    await backlog?.stop()
     await fleet.stop()
     await campaigns.stop()
     await jobs.stop()
@@ -200,7 +217,7 @@ export function openFleetRoom(
         gauge(
           'heddle_fleet_open_units',
           'Units of campaigns that no worker has.',
-          openUnits(campaigns),
+          unitsWithoutWorker(campaigns),
         ),
         counter(
           'heddle_fleet_commits_total',
@@ -213,7 +230,7 @@ export function openFleetRoom(
   }
 }
 
-function openUnits(campaigns: Campaigns): number {
+function unitsWithoutWorker(campaigns: Campaigns): number {
   let open = 0
   for (const campaign of campaigns.offering()) open += campaign.openUnits
   return open
