@@ -1,4 +1,4 @@
-/** `npm run test:chaos -- fleet-scale [--workers 1000,10000,100000] [--servers 1] [--steady 300] [--seed 1]` */
+/** `npm run test:chaos -- fleet-scale [--workers 1000,10000,100000] [--servers 1] [--steady 300] [--seed 1] [--partition 0.05] [--loss 0.01]` */
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -14,6 +14,7 @@ export async function playScale(args: readonly string[]): Promise<number> {
       steady: { type: 'string', default: '300' },
       seed: { type: 'string', default: '1' },
       partition: { type: 'string', default: '0.05' },
+      loss: { type: 'string', default: '0.01' },
     },
   })
   // So that memory is what is held, not what was used.
@@ -27,6 +28,7 @@ export async function playScale(args: readonly string[]): Promise<number> {
       steady: Number(values.steady),
       seed: Number(values.seed),
       partition: Number(values.partition),
+      loss: Number(values.loss),
     })
     isGood &&= report.lost === 0 && report.difference === 0
     console.log(JSON.stringify(report))

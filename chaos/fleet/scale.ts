@@ -5,7 +5,8 @@
  *
  *   ramp ─▶ steady ─▶ kill -9 of one server, with its connections ─▶ restart 5 s later ─▶ workers come back within 30 s
  *
- * Part of the workers is cut off for the time of a partition: they come back with their leases, or have lost them by the rules.
+ * Part of the workers is cut off for the time of a partition: they come back with their leases, or have lost them by the rules. Part of
+ * all answers is lost until the outage is over, by the network and by the database: workers repeat those calls.
  */
 import { isError } from '@heddle/core'
 import { seededRandom, type Random } from '@heddle/core/lowlevel'
@@ -20,8 +21,10 @@ export interface ScaleOptions {
   /** Seconds of virtual time between the ramp and the outage. */
   readonly steady: number
   readonly seed: number
-  /** The part of the workers that is cut off for `partitionFor` seconds in the steady phase. */
+  /** The part of the workers that is cut off in the steady phase, for a quarter of it and at most 100 s. */
   readonly partition: number
+  /** The part of answers that never arrive. Default 0. */
+  readonly loss?: number | undefined
 }
 
 export interface ScaleReport {
@@ -41,8 +44,10 @@ export interface ScaleReport {
   readonly backWithin: number
   /** The largest number of workers that came back in 100 ms, against the mean. */
   readonly herd: number
-  /** Leases that the outage or the partition ended. */
+  /** Leases that the outage or the partition ended. Those whose accept was answered to nobody are not among them. */
   readonly lost: number
+  /** Answers that never arrived. */
+  readonly unheard: number
   /** Units that workers had acknowledged and the campaigns have not, or the other way round. */
   readonly difference: number
 }
@@ -53,8 +58,8 @@ const updateEvery = 1_350_000
 const cycleEvery = 1_800_000
 const outage = 5_000
 const backWithin = 30_000
-/** Seconds: shorter than the stale period, so no lease may be lost by it. */
-const partitionFor = 100
+/** Seconds of the longest partition: shorter than the stale period, so no lease may be lost by it. */
+const longestPartition = 100
 
 interface SimWorker {
   readonly index: number
@@ -68,6 +73,8 @@ interface SimWorker {
   cutUntil: number
   /** A worker has one call about its lease under way; the next one waits for the answer. */
   isBusy: boolean
+  /** A report that was sent and not answered: it is repeated before the worker believes that the lease has ended. */
+  unanswered: 'update' | 'finish' | undefined
 }
 
 interface Due {
@@ -87,6 +94,8 @@ class Simulation {
   readonly #workers: SimWorker[] = []
   #calls = 0
   #lost = 0
+  #unheard = 0
+  #loss = 0
   #back: number[] | undefined
   #backFrom = 0
   readonly #heard = new Set<SimWorker>()
@@ -115,11 +124,14 @@ class Simulation {
     await this.#advance(rampSeconds * 1_000)
     const bytesPerWorker = Math.round((heapUsed() - before) / workers)
 
+    this.#loss = this.#options.loss ?? 0
+    this.#world.database.lossRate = this.#loss
     const begin = this.#counts()
     const cpu = process.cpuUsage()
+    const cutFor = Math.min(longestPartition, steady / 4)
     await this.#advance((steady * 1_000) / 2)
     for (const worker of this.#workers) {
-      if (this.#random.next() < partition) worker.cutUntil = this.#now + partitionFor * 1_000
+      if (this.#random.next() < partition) worker.cutUntil = this.#now + cutFor * 1_000
     }
     await this.#advance((steady * 1_000) / 2)
     const used = process.cpuUsage(cpu)
@@ -127,7 +139,11 @@ class Simulation {
     const calls = end.calls - begin.calls
 
     const restoreMs = await this.#outage()
-    await this.#advance(120_000)
+    await this.#advance(backWithin + 5_000)
+    this.#loss = 0
+    this.#world.database.lossRate = 0
+    // What was not heard is repeated, so both sides must agree.
+    await this.#advance(30_000)
     const { seconds, herd } = this.#returned()
     return {
       workers,
@@ -141,6 +157,7 @@ class Simulation {
       backWithin: seconds,
       herd,
       lost: this.#lost,
+      unheard: this.#unheard,
       difference: this.#difference(),
     }
   }
@@ -163,6 +180,7 @@ class Simulation {
       life: 0,
       cutUntil: 0,
       isBusy: false,
+      unanswered: undefined,
     }
     this.#workers.push(worker)
     this.#later(worker, 'claim', this.#random.next() * rampSeconds * 1_000)
@@ -224,7 +242,7 @@ class Simulation {
   #beat(worker: SimWorker, server: TestServer): void {
     try {
       const { nextBeat } = server.fleet.book.beat(callOf(worker.lease!), ++worker.progress)
-      this.#later(worker, 'beat', nextBeat)
+      this.#later(worker, 'beat', this.#isUnheard() ? this.#random.next() * 5_000 : nextBeat)
     } catch (error) {
       this.#failed(worker, 'beat', error)
     }
@@ -232,7 +250,10 @@ class Simulation {
 
   /** A worker gives up a lease only when the server says that it has ended; everything else is repeated. */
   #failed(worker: SimWorker, kind: Due['kind'], error: unknown): void {
-    if (isError(error, 'HDL_LEASE_ENDED') && worker.lease !== undefined) return this.#lose(worker)
+    if (isError(error, 'HDL_LEASE_ENDED') && worker.lease !== undefined) {
+      if (kind === 'beat' && worker.unanswered !== undefined) return
+      return this.#lose(worker)
+    }
     this.#later(worker, kind, this.#random.next() * 5_000)
   }
 
@@ -240,10 +261,14 @@ class Simulation {
     const id = `worker-${worker.index}`
     let lease: Lease
     try {
-      lease = await server.lease({ id, name: id })
+      // L5: it holds none. A lease whose answer it did not get is closed by this.
+      const offer = await server.claim({ id, name: id }, { holds: [] })
+      if ('reason' in offer) return this.#later(worker, 'claim', this.#random.next() * 5_000)
+      lease = await server.fleet.accept(callOf(offer))
     } catch (error) {
       return this.#failed(worker, 'claim', error)
     }
+    if (this.#isUnheard()) return this.#later(worker, 'claim', this.#random.next() * 5_000)
     worker.lease = lease
     worker.sequence = 0
     worker.done = 0
@@ -259,8 +284,11 @@ class Simulation {
     const done = kind === 'finish' ? lease.size : Math.min(lease.size - 1, worker.done + 1)
     const report = { sequence: worker.sequence + 1, done, result: [done, 0, 0] }
     worker.isBusy = true
+    worker.unanswered = kind
     try {
       const { closed } = await server.fleet.update(callOf(lease), report)
+      if (this.#isUnheard()) return this.#later(worker, kind, this.#random.next() * 5_000)
+      worker.unanswered = undefined
       worker.sequence++
       worker.done = done
       if (closed === undefined) return this.#later(worker, 'update', updateEvery)
@@ -273,6 +301,13 @@ class Simulation {
     }
   }
 
+  /** Whether the answer to a call is lost: the server has done what it was asked, and the worker asks again. */
+  #isUnheard(): boolean {
+    const isUnheard = this.#loss > 0 && this.#random.next() < this.#loss
+    if (isUnheard) this.#unheard++
+    return isUnheard
+  }
+
   #lose(worker: SimWorker): void {
     this.#lost++
     worker.units += worker.done
@@ -281,6 +316,7 @@ class Simulation {
 
   #endLease(worker: SimWorker): void {
     worker.lease = undefined
+    worker.unanswered = undefined
     worker.done = 0
     worker.life++
     this.#later(worker, 'claim', 0)
@@ -297,18 +333,21 @@ class Simulation {
     // Its predecessor's lease runs out first; then all shards of it are read, here or by the other server.
     const held = (): number =>
       this.#servers.reduce((sum, server) => sum + server!.fleet.book.stats().held, 0)
-    const wanted = this.#workers.filter(({ lease }) => lease !== undefined).length
+    // A report that was not answered may have ended its lease.
+    const isHeld = ({ lease, unanswered }: SimWorker): boolean =>
+      lease !== undefined && unanswered === undefined
+    const wanted = this.#workers.filter(isHeld).length
     for (let waited = 0; held() < wanted && waited < 300; waited++) await this.#advance(tick)
     const ms = performance.now() - begin
     this.#back = []
     this.#backFrom = this.#now
     for (const worker of this.#workers) {
       if (worker.server !== 0) continue
-      const kind = worker.lease === undefined ? 'claim' : 'beat'
+      const kind = worker.lease === undefined ? 'claim' : (worker.unanswered ?? 'beat')
       // What was due while the server was away comes later: a beat comes first.
       worker.life++
       this.#later(worker, kind, this.#random.next() * backWithin)
-      if (kind === 'beat') this.#later(worker, 'finish', cycleEvery)
+      if (kind !== 'claim') this.#later(worker, 'finish', cycleEvery)
     }
     return ms
   }

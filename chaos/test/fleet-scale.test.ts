@@ -3,13 +3,14 @@ import { test } from 'node:test'
 import { simulateScale } from '../fleet/scale.ts'
 
 for (const servers of [1, 2]) {
-  test(`a partition and kill -9 of a server of ${servers}: no lease is lost, each unit is counted once, no herd`, async () => {
+  test(`lost answers, a partition and kill -9 of a server of ${servers}: no lease is lost, each unit is counted once, no herd`, async () => {
     const report = await simulateScale({
       workers: 1_000,
       servers,
       steady: 300,
       seed: 3,
       partition: 0.1,
+      loss: 0.05,
     })
     const { lost, difference, backWithin, herd, callsPerSecond } = report
     assert.deepEqual([lost, difference], [0, 0])

@@ -36,6 +36,8 @@ export interface LeaseCall {
   readonly lease: string
   readonly epoch: number
   readonly worker: string
+  /** The user or token that calls; not checked when absent (L4). */
+  readonly owner?: string | undefined
 }
 
 export interface BeatAnswer {
@@ -73,6 +75,8 @@ export class LeaseBook {
   readonly #sweepEvery: number
   readonly #writeSeenEvery: number
   readonly #leases = new Map<string, Lease>()
+  /** A take-over forgets those of one work, and looks at no other. */
+  readonly #byWork = new Map<Work, Set<Lease>>()
   /** In order of offer: all have the same time. */
   readonly #offers = new LinkedList<Lease>()
   #offerTimer: Timer | undefined
@@ -135,7 +139,7 @@ export class LeaseBook {
     const lease = new Lease({ ...init, number: work.nextLease(), epoch: work.epoch })
     lease.request = request
     lease.seenAt = this.#now()
-    this.#leases.set(lease.id, lease)
+    this.#add(lease)
     worker.leases.add(lease)
     this.#offers.push(lease)
     if (this.#offerTimer === undefined) this.#watchOffers()
@@ -148,7 +152,7 @@ export class LeaseBook {
     lease.seenAt = this.#now()
     lease.seenWrittenAt = lease.seenAt
     lease.reportedAt = lease.seenAt
-    this.#leases.set(lease.id, lease)
+    this.#add(lease)
     lease.worker.leases.add(lease)
     this.#listOf(lease.work).push(lease)
   }
@@ -290,8 +294,7 @@ export class LeaseBook {
 
   /** Forgets the leases of a work that another server owns now. Nothing is written. */
   drop(work: Work): void {
-    for (const lease of this.#leases.values()) {
-      if (lease.work !== work) continue
+    for (const lease of this.#byWork.get(work) ?? []) {
       this.#forget(lease, 'takeover')
       lease.state = 'closed'
       this.#options.onClosed?.(lease, 'takeover')
@@ -425,8 +428,10 @@ export class LeaseBook {
   }
 
   /** L4. */
-  #check(lease: Lease, { epoch, worker }: LeaseCall): void {
-    if (lease.epoch !== epoch || lease.worker.id !== worker) throw this.#lost(lease.id)
+  #check(lease: Lease, { epoch, worker, owner }: LeaseCall): void {
+    const isOwn = owner === undefined || lease.worker.identity.owner === owner
+    // A stranger gets the answer of an unknown lease.
+    if (lease.epoch !== epoch || lease.worker.id !== worker || !isOwn) throw this.#lost(lease.id)
   }
 
   /** As a call: the state changes while a promise is awaited, which types do not see. */
@@ -434,9 +439,19 @@ export class LeaseBook {
     return lease.state
   }
 
+  #add(lease: Lease): void {
+    this.#leases.set(lease.id, lease)
+    const leases = this.#byWork.get(lease.work)
+    if (leases === undefined) this.#byWork.set(lease.work, new Set([lease]))
+    else leases.add(lease)
+  }
+
   #forget(lease: Lease, why: CloseReason): void {
     ;(lease.list as LinkedList<Lease> | undefined)?.remove(lease)
     this.#leases.delete(lease.id)
+    const leases = this.#byWork.get(lease.work)
+    leases?.delete(lease)
+    if (leases?.size === 0) this.#byWork.delete(lease.work)
     lease.worker.leases.delete(lease)
     this.#closedCount[why] = (this.#closedCount[why] ?? 0) + 1
     this.#remembered.set(lease.id, why)

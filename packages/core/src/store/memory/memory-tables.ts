@@ -1,4 +1,4 @@
-/** The tables of roles in memory. Each index is a sorted list: a page costs a search and the page. */
+/** The tables of roles in memory. Each index is a sorted list: a page costs a search, the page, and what was written since the last one. */
 import { HeddleError } from '../../errors.ts'
 import {
   compareValues,
@@ -37,39 +37,58 @@ function compareOn(columns: readonly string[], a: Values, b: Values): number {
   return 0
 }
 
-/** Entries in the order of some columns, then of the id. Those that lack a value are left out. */
+/** Changes that are put into their places one by one; more of them are sorted together. */
+const fewChanges = 16
+
+/**
+ * Entries in the order of some columns, then of the id. Those that lack a value are left out. Changes wait until the order is asked
+ * for, so a table that is written more than it is read does not move all its entries for each write.
+ */
 class SortedIndex {
   readonly columns: readonly string[]
-  readonly entries: Entry[]
+  #entries: Entry[]
+  readonly #added = new Set<Entry>()
+  readonly #deleted = new Set<Entry>()
 
   constructor(columns: readonly string[], entries: Iterable<Entry> = []) {
     this.columns = columns
-    this.entries = [...entries]
+    this.#entries = [...entries]
       .filter((entry) => !this.#lacksValue(entry))
       .sort((a, b) => this.#compare(a, b))
   }
 
+  get entries(): readonly Entry[] {
+    if (this.#added.size + this.#deleted.size > fewChanges) this.#sortChanges()
+    else {
+      for (const entry of this.#deleted) this.#entries.splice(this.#placeOf(entry), 1)
+      for (const entry of this.#added) this.#entries.splice(this.#placeOf(entry), 0, entry)
+    }
+    this.#added.clear()
+    this.#deleted.clear()
+    return this.#entries
+  }
+
   add(entry: Entry): void {
-    if (!this.#lacksValue(entry)) this.entries.splice(this.#placeOf(entry), 0, entry)
+    if (!this.#lacksValue(entry)) this.#added.add(entry)
   }
 
   delete(entry: Entry): void {
-    if (!this.#lacksValue(entry)) this.entries.splice(this.#placeOf(entry), 1)
+    if (!this.#lacksValue(entry) && !this.#added.delete(entry)) this.#deleted.add(entry)
   }
 
   /** The number of the first entry for which `compare` is not negative. */
   search(compare: (entry: Entry) => number): number {
-    let [low, high] = [0, this.entries.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (compare(this.entries[middle]!) < 0) low = middle + 1
-      else high = middle
-    }
-    return low
+    return firstOf(this.entries, compare)
   }
 
   #placeOf(entry: Entry): number {
-    return this.search((other) => this.#compare(other, entry))
+    return firstOf(this.#entries, (other) => this.#compare(other, entry))
+  }
+
+  #sortChanges(): void {
+    const kept = this.#entries.filter((entry) => !this.#deleted.has(entry))
+    // One list that is in order and a short one that is not: sorting takes little more than the short one.
+    this.#entries = [...kept, ...this.#added].sort((a, b) => this.#compare(a, b))
   }
 
   #compare(a: Entry, b: Entry): number {
@@ -79,6 +98,16 @@ class SortedIndex {
   #lacksValue({ values }: Entry): boolean {
     return this.columns.some((column) => values[column] === undefined)
   }
+}
+
+function firstOf(entries: readonly Entry[], compare: (entry: Entry) => number): number {
+  let [low, high] = [0, entries.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compare(entries[middle]!) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 class MemoryTable {
