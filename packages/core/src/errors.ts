@@ -766,6 +766,11 @@ export const errorTable = {
       `Lease ${quote(p.lease)} is not held by this worker any more (${p.reason}).`,
     'Stop this piece of work and claim again: what was reported before counts, the rest goes to other workers.',
   ),
+  HDL_WORKER_TAKEN: entry(
+    false,
+    (p: { worker: string }) => `The worker id ${quote(p.worker)} belongs to another user or token.`,
+    'Make a new random id, such as a UUID, in each worker process, and use one token for its whole life.',
+  ),
   HDL_PROTOCOL_VERSION: entry(
     false,
     (p: { worker: string; server: string }) =>

@@ -133,3 +133,67 @@ test('S133 B1: the leases of a blocked user end on a server that did not block i
     assert.deepEqual([shown.body['open'], shown.body['workers']], [5, 0])
   })
 })
+
+test('L4 W8: who knows the worker and the lease of another token can do nothing with them', async () => {
+  await withPeople(async ({ server, workerToken, submitToken, people }) => {
+    const { token: stranger } = await people.addToken({
+      name: 'rack-2',
+      scopes: ['worker'],
+      by: 'root',
+    })
+    const { body: created } = await ask(server, '/campaigns', submitToken, {
+      name: 'match',
+      job: 'play',
+      units: 10,
+      outcomes: ['loss', 'draw', 'win'],
+    })
+    const worker = {
+      id: 'worker-1',
+      name: 'w',
+      threads: 1,
+      memory: 1,
+      capabilities: [],
+      tags: [],
+      system: 'linux-x64',
+      jobs: [{ name: 'play', version: '1' }],
+    }
+    const claim = { worker, request: 'r', wait_ms: 0 }
+    const { body: claimed } = await ask(server, '/fleet/claim', workerToken, claim)
+    const { lease, epoch, work } = claimed['offer'] as {
+      lease: string
+      epoch: number
+      work: { size: number }
+    }
+    const call = { lease, epoch, worker: worker.id }
+    const report = { ...call, sequence: 1, done: work.size, result: [0, 0, work.size] }
+    const failure = { ...call, stage: 'run', message: 'no' }
+    const calls: readonly [string, object][] = [
+      ['/fleet/accept', call],
+      ['/fleet/update', report],
+      ['/fleet/fail', failure],
+      ['/fleet/stop', { ...call, reason: 'no' }],
+      ['/fleet/params', call],
+      ['/fleet/log', { ...call, text: 'no' }],
+    ]
+    const tryAll = async (): Promise<void> => {
+      for (const [route, body] of calls) {
+        const { status } = await ask(server, route, stranger, body)
+        assert.equal(status, 410, route)
+      }
+      const taken = await ask(server, '/fleet/claim', stranger, claim)
+      assert.equal(taken.status, 403)
+      await ask(server, '/fleet/fail', stranger, { ...failure, stage: 'hand_back' })
+      await ask(server, '/fleet/leave', stranger, { worker: worker.id })
+      const beat = { worker: worker.id, leases: [{ lease, epoch }] }
+      const { body: beaten } = await ask(server, '/fleet/beat', stranger, beat)
+      assert.deepEqual(beaten['lost'], [{ lease, reason: 'not_held' }])
+    }
+    await tryAll()
+    assert.equal((await ask(server, '/fleet/accept', workerToken, call)).status, 200)
+    await tryAll()
+    const { body: counted } = await ask(server, '/fleet/update', workerToken, report)
+    assert.equal(counted['counted'], true)
+    const { body: shown } = await ask(server, `/campaigns/${String(created['id'])}`, submitToken)
+    assert.deepEqual([shown['done'], shown['leases']], [work.size, 1])
+  })
+})

@@ -50,13 +50,15 @@ export function openArtifactsRoom(options: ArtifactsRoomOptions): Room {
   }
   /** D1: whose artifact an upload is; the answer of the owner of its lease when that refuses it. */
   const targetOf = async (call: Upload): Promise<UploadTarget | ForwardAnswer> => {
-    const { params, query } = call
+    const { params, query, caller } = call
     const answer = await cluster?.forwarding.askOwner(
       workOf(params.lease),
       call,
       questionOf(call.request.url),
     )
-    if (answer === undefined) return fleet.artifactsOf({ ...params, ...query })
+    if (answer === undefined) {
+      return fleet.artifactsOf({ ...params, ...query, owner: caller.id })
+    }
     return answer.status === 200 ? (JSON.parse(answer.body.toString()) as UploadTarget) : answer
   }
   const list = async (run: string, caller: Caller, node: string | undefined) => {
@@ -96,9 +98,9 @@ export function openArtifactsRoom(options: ArtifactsRoomOptions): Room {
       }),
       route(
         contracts.receivedArtifact,
-        async ({ params, query }) => {
+        async ({ params, query, caller }) => {
           const { name, length, sha256, epoch, worker } = query
-          const target = fleet.artifactsOf({ lease: params.lease, epoch, worker })
+          const target = fleet.artifactsOf({ lease: params.lease, epoch, worker, owner: caller.id })
           const { run } = target
           const artifacts = kept(name)
           const found = await artifacts.find(run, name)

@@ -37,7 +37,7 @@ export class ClusterForwarding implements CallForwarding {
     name: string,
     call: AnyCall,
     body: string | undefined,
-    isStream: boolean,
+    isStream = false,
   ): Promise<boolean> | undefined {
     if (this.#forwarder.isLocal(name)) return undefined
     return this.#forward(name, call, body, isStream)

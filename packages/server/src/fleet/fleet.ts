@@ -134,7 +134,21 @@ export class Fleet {
 
   // ── Workers ───────────────────────────────────────────────────────────────────────────────────
 
-  /** The worker of a call, as it describes itself now (W1). */
+  /** As worker(), for a call. @throws `HDL_WORKER_TAKEN` when another user or token has this worker (W8). */
+  callingWorker(description: WorkerDescription, identity: WorkerIdentity): FleetWorker {
+    if (this.#isOfOther(description.id, identity.owner)) {
+      throw new HeddleError('HDL_WORKER_TAKEN', { worker: description.id })
+    }
+    return this.worker(description, identity)
+  }
+
+  /** W8: what is known of a worker is for who started it. */
+  #isOfOther(id: string, owner: string): boolean {
+    const known = this.#workers.get(id)
+    return known !== undefined && known.identity.owner !== owner
+  }
+
+  /** The worker, as it describes itself now (W1). */
   worker(description: WorkerDescription, identity: WorkerIdentity): FleetWorker {
     const now = this.#kernel.clock.now()
     let worker = this.#workers.get(description.id)
@@ -180,7 +194,7 @@ export class Fleet {
    * *Fairness*: as ClaimDesk.claim().
    */
   async claim(claim: FleetClaim): Promise<ClaimAnswer> {
-    const worker = this.worker(claim.description, claim.identity)
+    const worker = this.callingWorker(claim.description, claim.identity)
     const now = this.#kernel.clock.now()
     const other = this.#otherOfName(worker, now)
     if (other !== undefined) {
@@ -225,6 +239,7 @@ export class Fleet {
     this.#checkOwner(call)
     const lease = this.book.get(call.lease)
     if (lease === undefined || lease.epoch !== call.epoch || lease.worker.id !== call.worker) return
+    if (call.owner !== undefined && lease.worker.identity.owner !== call.owner) return
     this.book.close(lease, lease.state === 'offered' ? 'not_accepted' : 'handed_back')
     await lease.work.saved()
   }
@@ -246,8 +261,9 @@ export class Fleet {
   }
 
   /** W7: leases of a worker that it is asked to stop. */
-  stopsOf(worker: string): { readonly lease: string; readonly reason: string }[] {
+  stopsOf(worker: string, owner: string): { readonly lease: string; readonly reason: string }[] {
     const stops: { lease: string; reason: string }[] = []
+    if (this.#isOfOther(worker, owner)) return stops
     for (const { id, stopReason } of this.#workers.get(worker)?.leases ?? []) {
       if (stopReason !== undefined) stops.push({ lease: id, reason: stopReason })
     }
@@ -287,9 +303,9 @@ export class Fleet {
   }
 
   /** W4. */
-  async leave(id: string): Promise<void> {
+  async leave(id: string, owner: string): Promise<void> {
     const worker = this.#workers.get(id)
-    if (worker === undefined) return
+    if (worker === undefined || worker.identity.owner !== owner) return
     worker.isLeaving = true
     this.desk.leave(worker)
     const leases = [...worker.leases]

@@ -256,6 +256,11 @@ function identityOf({ caller, request }: Pick<Call, 'caller' | 'request'>): Work
 const ownedBy = ({ body }: { readonly body: { readonly lease: string } }): string =>
   workOf(body.lease)
 
+/** L4: a call about a lease comes from who started its worker. */
+function ofCaller<T extends object>(named: T, { id }: Caller): T & { readonly owner: string } {
+  return { ...named, owner: id }
+}
+
 type ClaimReply = ResponseBodyOf<typeof fleetClaim>
 
 function offerOf(lease: Lease, fleet: Fleet): ClaimReply {
@@ -279,14 +284,14 @@ function beatLeases(
   fleet: Fleet,
   jobs: FleetJobs,
   times: LeaseTimes,
-  worker: string,
+  { worker, owner }: { readonly worker: string; readonly owner: string },
   leases: readonly BeatLease[],
 ): BeatBody {
   const lost: { lease: string; reason: string }[] = []
   let next = times.beat
   for (const { lease, epoch, progress, fraction, text } of leases) {
     try {
-      const { nextBeat } = fleet.book.beat({ lease, epoch, worker }, progress)
+      const { nextBeat } = fleet.book.beat({ lease, epoch, worker, owner }, progress)
       next = Math.min(next, nextBeat)
       const held = fleet.book.get(lease)
       if (fraction !== undefined && held !== undefined) jobs.progress(held, fraction, text)
@@ -295,7 +300,7 @@ function beatLeases(
       lost.push({ lease, reason: error.details.reason })
     }
   }
-  return { lost, stop: fleet.stopsOf(worker), next_beat_ms: next }
+  return { lost, stop: fleet.stopsOf(worker, owner), next_beat_ms: next }
 }
 
 /** A wait is not a beat without progress (L8). */
@@ -330,7 +335,7 @@ function fleetRoutes(
       const { protocol, worker } = call.body
       const agreed = agreeVersion(protocol)
       await ready()
-      fleet.worker(worker, identityOf(call))
+      fleet.callingWorker(worker, identityOf(call))
       return { protocol: agreed, worker: worker.id, next_beat_ms: times.beat }
     }),
     route(fleetClaim, async (call) => {
@@ -340,6 +345,7 @@ function fleetRoutes(
       const isForwarded = elsewhere?.isForwarded(call) === true
       const own = identityOf(call)
       const identity = isForwarded ? { ...own, address: call.body.address ?? own.address } : own
+      fleet.callingWorker(worker, identity)
       const until = fleet.now() + wait
       const others = isForwarded ? undefined : elsewhere
       for (;;) {
@@ -367,8 +373,8 @@ function fleetRoutes(
     }),
     route(
       fleetAccept,
-      async ({ body }) => {
-        const lease = await fleet.accept(body)
+      async ({ body, caller }) => {
+        const lease = await fleet.accept(ofCaller(body, caller))
         return { lease: lease.id, next_beat_ms: book.firstBeat(lease.work) }
       },
       { ownedBy },
@@ -376,7 +382,7 @@ function fleetRoutes(
     route(fleetBeat, async (call) => {
       const { worker, leases, wait_ms: wait = 0 } = call.body
       const beatOwn = (own: readonly BeatLease[]): BeatBody =>
-        beatLeases(fleet, jobs, times, worker, own)
+        beatLeases(fleet, jobs, times, ofCaller({ worker }, call.caller), own)
       const others = elsewhere?.isForwarded(call) === false ? elsewhere : undefined
       const split = await others?.split(leases)
       const { local = leases, unknown = 0, byAddress = noOthers } = split ?? {}
@@ -398,8 +404,8 @@ function fleetRoutes(
     }),
     route(
       fleetInput,
-      ({ params, query, reply }) => {
-        const lease = book.heldLease({ ...params, ...query })
+      ({ params, query, reply, caller }) => {
+        const lease = book.heldLease(ofCaller({ ...params, ...query }, caller))
         const { name, input } = jobs.inputOf(lease)
         void reply.type('application/octet-stream')
         const pieces = fleetPieces(name, input, clock)
@@ -409,10 +415,11 @@ function fleetRoutes(
     ),
     route(
       fleetUpdate,
-      async ({ body }) => {
+      async ({ body, caller }) => {
         const { sequence, done, result, artifact } = body
-        const resultAt = artifact === undefined ? undefined : fleet.resultAt(body, artifact)
-        const answer = await fleet.update(body, { sequence, done, result, resultAt })
+        const named = ofCaller(body, caller)
+        const resultAt = artifact === undefined ? undefined : fleet.resultAt(named, artifact)
+        const answer = await fleet.update(named, { sequence, done, result, resultAt })
         const { counted, closed, problem, nextBeat } = answer
         return {
           counted,
@@ -425,21 +432,22 @@ function fleetRoutes(
     ),
     route(
       fleetParams,
-      ({ body }) => {
-        const lease = book.heldLease(body)
+      ({ body, caller }) => {
+        const lease = book.heldLease(ofCaller(body, caller))
         return { parameters: campaignOf(lease).propose(lease) ?? null }
       },
       { ownedBy },
     ),
     route(
       fleetFail,
-      async ({ body }) => {
+      async ({ body, caller }) => {
         const { stage, retryable = true, name, stack, retry_after_ms: retryAfter } = body
         const message = body.message.slice(0, longestLog)
         const error = readErrorRecord(body.error)
         const failure = { message, retryable, name, stack, retryAfter, error }
-        if (stage === 'hand_back') await fleet.handBack(body)
-        else await fleet.fail(body, { ...failure, stage })
+        const named = ofCaller(body, caller)
+        if (stage === 'hand_back') await fleet.handBack(named)
+        else await fleet.fail(named, { ...failure, stage })
         return { ended: true }
       },
       { ownedBy },
@@ -448,7 +456,8 @@ function fleetRoutes(
       fleetStop,
       async (call) => {
         const { body, caller } = call
-        const lease = book.heldLease(body)
+        const named = ofCaller(body, caller)
+        const lease = book.heldLease(named)
         const reason = body.reason.slice(0, longestLog)
         if (mayStop(caller)) {
           const campaign = campaignOf(lease)
@@ -456,7 +465,7 @@ function fleetRoutes(
           await campaign.saved()
           return { stopped: true }
         }
-        await fleet.fail(body, { message: reason, retryable: true, stage: 'run' })
+        await fleet.fail(named, { message: reason, retryable: true, stage: 'run' })
         throw new HeddleError('HDL_FORBIDDEN', { what: 'Stopping a campaign', needs: 'operator' })
       },
       { ownedBy },
@@ -472,16 +481,17 @@ function fleetRoutes(
             problem: 'a line for a campaign names the lease of its sender',
           })
         }
-        if (lease !== undefined)
-          jobs.log(book.heldLease({ lease, epoch: epoch ?? 0, worker }), text)
-        else log('info', `worker ${worker} of ${caller.name}: ${text}`)
+        if (lease !== undefined) {
+          const named = ofCaller({ lease, epoch: epoch ?? 0, worker }, caller)
+          jobs.log(book.heldLease(named), text)
+        } else log('info', `worker ${worker} of ${caller.name}: ${text}`)
         return { logged: text.length }
       },
       { ownedBy: ({ body: { lease } }) => (lease === undefined ? undefined : workOf(lease)) },
     ),
     route(fleetLeave, async (call) => {
       const { worker } = call.body
-      await fleet.leave(worker)
+      await fleet.leave(worker, call.caller.id)
       if (elsewhere?.isForwarded(call) === false) await elsewhere.leave(call, worker)
       return { left: true }
     }),

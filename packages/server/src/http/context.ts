@@ -60,7 +60,7 @@ export interface CallForwarding {
     name: string,
     call: Call,
     body: string | undefined,
-    isStream: boolean,
+    isStream?: boolean,
   ): Promise<boolean> | undefined
   /** @throws `HDL_UNAUTHENTICATED` when the body of a forwarded request is not the one that was sent. */
   checkBody(request: FastifyRequest, body: string | undefined): void

@@ -48,6 +48,7 @@ const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_GONE: [410, 'gone'],
   HDL_LEASE_ENDED: [410, 'lease_lost'],
   HDL_UNKNOWN_CAMPAIGN: [404, 'unknown_campaign'],
+  HDL_WORKER_TAKEN: [403, 'worker_taken'],
   HDL_PROTOCOL_VERSION: [426, 'version'],
   HDL_NO_ARTIFACTS: [501, 'no_artifacts'],
   HDL_UNKNOWN_ARTIFACT: [404, 'not_found'],

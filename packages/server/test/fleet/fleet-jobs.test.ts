@@ -207,10 +207,10 @@ test('J4 W7: an attempt that is aborted ends when its worker has stopped it, and
   // Both calls that wait are answered; the attempt waits for the job.
   assert.deepEqual([news.state, claim.state, outcome.state], ['resolved', 'resolved', 'waiting'])
   const asked = [{ lease: lease.id, reason: 'too slow' }]
-  assert.deepEqual(server.fleet.stopsOf('w'), asked)
+  assert.deepEqual(server.fleet.stopsOf('w', 'ann'), asked)
   assert.deepEqual(server.fleet.newStopsOf('w'), asked)
   // A claim says it once: the next one may wait. A beat says it again.
-  assert.deepEqual([server.fleet.newStopsOf('w'), server.fleet.stopsOf('w')], [[], asked])
+  assert.deepEqual([server.fleet.newStopsOf('w'), server.fleet.stopsOf('w', 'ann')], [[], asked])
   await world.clock.advance(1_999)
   assert.equal(outcome.state, 'waiting')
   await server.fleet.handBack(callOf(lease))
