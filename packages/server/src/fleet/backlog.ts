@@ -125,7 +125,11 @@ export class BacklogReport {
     const { server, tables, kernel } = this.#options
     const erased = this.#writing.then(() => tables.change([erase(backlogTable, server)]))
     // G1: a row that stays is too old soon.
-    await endsBefore(enough, erased.catch(() => undefined), kernel.clock)
+    await endsBefore(
+      enough,
+      erased.catch(() => undefined),
+      kernel.clock,
+    )
   }
 }
 
