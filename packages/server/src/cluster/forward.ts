@@ -13,7 +13,10 @@
  *      one.
  *      An answer that is a stream may be longer than a frame: it has a connection of its own, and goes to the client at the pace of the
  *      slower side.
- *  F7  An owner that cannot be reached for `findWithin`, longer than a take-over takes, is answered for with 503 and Retry-After.
+ *  F7  Every call ends. The first server looks for the owner until the deadline that the caller has sent (`X-Deadline-Ms`, at most
+ *      the limit of the server). For a caller that has sent none it looks for `ownerWithin`, which is longer than a take-over takes.
+ *      Then the answer is 503 with Retry-After. An answer under way has `wayBack` more, so that the owner can report the deadline.
+ *      A stream must have begun by then.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -22,7 +25,7 @@ import type { FastifyRequest } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
 import { pauseFor, shardOf, waitFor, type Clock } from '@heddle/core/lowlevel'
 import type { Caller } from '../http/caller.ts'
-import { Link, linkTarget } from './link.ts'
+import { Link, linkTarget, type CallWait } from './link.ts'
 import type { Members } from './members.ts'
 
 /** `TIME.DIGEST.SIGNATURE`. */
@@ -36,8 +39,16 @@ const signatureAge = 60_000
 /** Milliseconds between two tries to find the owner. */
 const pause = 100
 
-/** Milliseconds in which an owner must be found: a take-over takes the ttl of six seconds and at most three more. */
-const findWithin = 12_000
+/**
+ * Milliseconds in which an owner must be found for a caller without a deadline: a take-over takes the ttl of six seconds and at
+ * most three more.
+ */
+const ownerWithin = 12_000
+
+/** Milliseconds after the deadline in which an answer may arrive: the owner answers at the deadline. */
+const wayBack = 1_000
+
+const deadlineHeader = 'x-deadline-ms'
 
 /** Milliseconds that one server has to answer what all of them are asked. */
 const answerWithin = 3_000
@@ -198,11 +209,14 @@ export class Forwarder {
     const { signal } = request
     const isForwarded = this.proofOf(request) !== undefined
     const until = clock.now() + request.deadline
-    let failedAt: number | undefined
+    // F7: counted from the first failure, because the owner of a call that waits may die late.
+    let lookUntil = request.headers[deadlineHeader] === undefined ? undefined : until
     for (;;) {
       let failure: HeddleError
       try {
-        const address = await members.addressOf(name)
+        const deadline = Math.max(1, until - clock.now())
+        const looking = members.addressOf(name)
+        const address = await waitFor(looking, 'The owner', clock, { deadline, signal })
         if (address === undefined) return undefined
         if (isForwarded) throw notOwner(name, address)
         const left = { ...request, deadline: Math.max(1, until - clock.now()) }
@@ -213,9 +227,8 @@ export class Forwarder {
         if (isForwarded || !isError(error, 'HDL_NOT_OWNER')) throw error
         failure = error
       }
-      // F7: counted from the first failure, because the owner of a call that waits may die late.
-      failedAt ??= clock.now()
-      if (clock.now() + pause >= Math.min(until, failedAt + findWithin)) throw failure
+      lookUntil ??= Math.min(until, clock.now() + ownerWithin)
+      if (clock.now() + pause >= lookUntil) throw failure
       await pauseFor(pause, clock, signal)
       signal.throwIfAborted()
     }
@@ -267,18 +280,20 @@ export class Forwarder {
     )
   }
 
-  /** Undefined when the answer is that it is not the owner either, or when the server cannot be reached. */
+  /** Undefined when the answer is that it is not the owner either, or when the server cannot be reached in time (F7). */
   async #send(address: string, request: ForwardRequest): Promise<ForwardAnswer | undefined> {
     const { method, body, signal } = request
     const { target, url, sent } = this.#prepare(address, request)
-    if (this.#options.useLinks === true) {
-      const carried = { method, url, headers: { ...Object.fromEntries(sent), host: target.host } }
-      const bytes = Buffer.from(body ?? '')
-      const outcome = await this.#linkTo(address).ask({ ...carried, body: bytes }, signal)
-      if (outcome === 'unreachable') return undefined
-      if (outcome !== 'unsupported') return this.#read(outcome)
-    }
-    return unlessAway(signal, async () => this.#readAll(await fetchFrom(target, sent, request)))
+    return unlessAway(signal, async () => {
+      if (this.#options.useLinks === true) {
+        const carried = { method, url, headers: { ...Object.fromEntries(sent), host: target.host } }
+        const call = { ...carried, body: Buffer.from(body ?? '') }
+        const outcome = await this.#linkTo(address).ask(call, waitOf(request))
+        if (outcome === 'unreachable') return undefined
+        if (outcome !== 'unsupported') return this.#read(outcome)
+      }
+      return this.#fetch(target, sent, request, (response) => this.#readAll(response))
+    })
   }
 
   /** As #send(); the body of a success is not gathered. */
@@ -287,14 +302,14 @@ export class Forwarder {
     request: ForwardRequest,
   ): Promise<ForwardAnswer | StreamAnswer | undefined> {
     const { target, sent } = this.#prepare(address, request)
-    return unlessAway(request.signal, async () => {
-      const response = await fetchFrom(target, sent, request)
+    const read = async (response: Response): Promise<ForwardAnswer | StreamAnswer | undefined> => {
       const { status, body } = response
       if (status >= 300 || body === null) return this.#readAll(response)
       this.#forwarded++
       const headers = keptHeaders(Object.fromEntries(response.headers))
       return { status, headers, stream: Readable.fromWeb(body as ReadableStream) }
-    })
+    }
+    return unlessAway(request.signal, () => this.#fetch(target, sent, request, read))
   }
 
   /** Where a request goes, and with which headers. */
@@ -307,12 +322,35 @@ export class Forwarder {
     const url = target.pathname + target.search
     const sent = new Headers(this.#proofFor({ ...request, url }))
     sent.set('x-request-id', request.id)
-    sent.set('x-deadline-ms', String(Math.ceil(request.deadline)))
+    sent.set(deadlineHeader, String(Math.ceil(request.deadline)))
     for (const name of passedOn) {
       const value = request.headers[name]
       if (typeof value === 'string') sent.set(name, value)
     }
     return { target, url, sent }
+  }
+
+  /** One call over a connection of its own. *Cancellation*: the signal of the request; `read` has until the deadline. */
+  async #fetch<T>(
+    target: URL,
+    headers: Headers,
+    request: ForwardRequest,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const { method, body } = request
+    const late = new AbortController()
+    // What `read` leaves unread ends with the client, too.
+    const signal = AbortSignal.any([late.signal, request.signal])
+    const call = { method, headers, signal, redirect: 'manual' } as const
+    const answer = async (): Promise<T> =>
+      read(await fetch(target, { ...call, ...(body !== undefined && { body }) }))
+    const { clock } = this.#options
+    try {
+      return await waitFor(answer(), 'The answer of another server', clock, waitOf(request))
+    } catch (error) {
+      late.abort()
+      throw error
+    }
   }
 
   async #readAll(response: Response): Promise<ForwardAnswer | undefined> {
@@ -355,15 +393,9 @@ export class Forwarder {
   }
 }
 
-function fetchFrom(target: URL, headers: Headers, request: ForwardRequest): Promise<Response> {
-  const { method, body, signal } = request
-  return fetch(target, {
-    method,
-    headers,
-    signal,
-    redirect: 'manual',
-    ...(body !== undefined && { body }),
-  })
+/** F7: the owner answers at the deadline, and its answer has to come back. */
+function waitOf({ deadline, signal }: ForwardRequest): CallWait {
+  return { deadline: deadline + wayBack, signal }
 }
 
 /** Undefined when the other server cannot be reached. *Cancellation*: rejects when the signal has aborted. */
@@ -371,7 +403,8 @@ async function unlessAway<T>(signal: AbortSignal, ask: () => Promise<T>): Promis
   try {
     return await ask()
   } catch (error) {
-    if (signal.aborted) throw error
+    // The link refuses what is too much for it (law 4).
+    if (signal.aborted || isError(error, 'HDL_OVERLOADED')) throw error
     return undefined
   }
 }

@@ -7,10 +7,10 @@
  *
  * Invariants, quoted by the tests:
  *  L1  One connection to each server, whatever the number of calls; answers come in any order.
- *  L2  Every call ends: with its answer, with its signal, or with `unreachable` when its link closes. A link with calls under way is
- *      asked whether it is alive every second, and closes when nothing was heard for `silence`.
+ *  L2  Every call ends: with its answer, with its signal, at its deadline, or with `unreachable` when its link closes. A link with
+ *      calls under way is asked whether it is alive every second, and closes when nothing was heard for `silence`.
  *  L3  At most `mostCalls` are under way on a link; more are refused with Retry-After (law 4).
- *  L4  A caller that leaves is reported, so that the other server stops waiting for it.
+ *  L4  A caller that leaves, or whose deadline has passed, is reported, so that the other server stops waiting for it.
  *  L5  A server that knows no links (an older version, or a proxy between) is reported as `unsupported`: its calls are sent
  *      one by one.
  *
@@ -59,6 +59,13 @@ export interface LinkOptions {
   readonly proof: () => Readonly<Record<string, string>>
 }
 
+/** How long a call waits for its answer. */
+export interface CallWait {
+  readonly signal: AbortSignal
+  /** Milliseconds. */
+  readonly deadline: number
+}
+
 export interface LinkStats {
   /** Calls that wait for their answers. */
   readonly calls: number
@@ -89,11 +96,11 @@ export class Link {
   }
 
   /**
-   * *Cancellation*: the signal; the other server hears that the caller has left.
-   * @throws the reason of the signal; `HDL_OVERLOADED` (L3).
+   * *Cancellation*: the signal or the deadline; the other server hears that the caller has left.
+   * @throws the reason of the signal; `HDL_TIMEOUT` at the deadline; `HDL_OVERLOADED` (L3).
    */
-  async ask(call: Omit<CarriedCall, 'id'>, signal: AbortSignal): Promise<Outcome> {
-    signal.throwIfAborted()
+  async ask(call: Omit<CarriedCall, 'id'>, wait: CallWait): Promise<Outcome> {
+    wait.signal.throwIfAborted()
     const { clock } = this.#options
     if (clock.now() < this.#unsupportedUntil) return 'unsupported'
     if (this.#calls.size >= mostCalls) {
@@ -106,7 +113,7 @@ export class Link {
     this.#calls.set(id, resolve)
     this.#sendWhenOpen({ ...call, id })
     try {
-      return await waitFor(promise, 'The answer of another server', clock, { signal })
+      return await waitFor(promise, 'The answer of another server', clock, wait)
     } catch (error) {
       // L4.
       this.#calls.delete(id)

@@ -34,13 +34,16 @@ const request: ForwardRequest = {
 function setUp(secrets: readonly string[] = ['s'.repeat(16)]) {
   const clock = new VirtualClock()
   let address: string | undefined = 'http://127.0.0.1:1'
+  let isHanging = false
   const members = {
     isLocal: () => address === undefined,
-    addressOf: async () => address,
+    addressOf: async () => (isHanging ? new Promise(() => undefined) : address),
     others: async () => ({ addresses: ['http://127.0.0.1:1', 'http://127.0.0.1:2'], unknown: 1 }),
   } as unknown as Members
   return {
     clock,
+    /** The store does not answer. */
+    hang: () => (isHanging = true),
     become: (next: string | undefined) => (address = next),
     make: (own = secrets) => new Forwarder({ members, secrets: own, clock }),
   }
@@ -121,34 +124,78 @@ test('F1: a forwarded request is not forwarded again; the first server looks for
   assert.equal(await make().forward('h', again), undefined)
 })
 
-test('F7: an owner that cannot be reached is answered for with Retry-After, before the deadline of a patient caller', async (t) => {
-  const { clock, make } = setUp()
-  let tries = 0
-  t.mock.method(globalThis, 'fetch', async () => {
-    tries++
-    throw new TypeError('fetch failed')
-  })
-  for (const [deadline, within] of [
-    [600_000, 12_000],
-    [1_000, 1_000],
-  ] as const) {
-    const refused = make().forward('h', { ...request, deadline })
-    let isOver = false
-    const settled = assert.rejects(refused, ({ code, details }) => {
-      isOver = true
-      return code === 'HDL_NOT_OWNER' && details.retryAfter > 0
+for (const [who, header, deadline, within] of [
+  ['the deadline of a patient caller', '60000', 60_000, 60_000],
+  ['the deadline of a caller in a hurry', '1000', 1_000, 1_000],
+  ['twelve seconds for a caller without a deadline', undefined, 600_000, 12_000],
+  ['the limit of the server, where that is shorter', undefined, 5_000, 5_000],
+] as const) {
+  test(`F7: an owner that cannot be reached is looked for until ${who}`, async (t) => {
+    const { clock, make } = setUp()
+    let tries = 0
+    t.mock.method(globalThis, 'fetch', async () => {
+      tries++
+      throw new TypeError('fetch failed')
     })
+    const headers = { ...request.headers, ...(header && { 'x-deadline-ms': header }) }
+    let isOver = false
+    const settled = assert.rejects(
+      make().forward('h', { ...request, headers, deadline }),
+      ({ code, details }) => {
+        isOver = true
+        return code === 'HDL_NOT_OWNER' && details.retryAfter > 0
+      },
+    )
     await clock.advance(within - 200)
     assert.equal(isOver, false)
     await clock.advance(200)
     await settled
-  }
-  assert.ok(tries > 100)
+    assert.ok(tries >= within / 100 - 1)
+    assert.equal(clock.pending, 0)
+  })
+}
+
+test('F7: a client that leaves ends the search for the owner', async (t) => {
+  const { clock, make } = setUp()
+  t.mock.method(globalThis, 'fetch', async () => {
+    throw new TypeError('fetch failed')
+  })
   const left = new AbortController()
   const leaving = make().forward('h', { ...request, signal: left.signal, deadline: 600_000 })
   await clock.advance(50)
   left.abort(new Error('left'))
   await assert.rejects(leaving, /left/)
+  assert.equal(clock.pending, 0)
+})
+
+test('F7: a server that accepts a call and never answers is given up a second after the deadline', async (t) => {
+  const { clock, make } = setUp()
+  const signals: AbortSignal[] = []
+  t.mock.method(globalThis, 'fetch', (_: URL, { signal }: { signal: AbortSignal }) => {
+    signals.push(signal)
+    return new Promise(() => undefined)
+  })
+  const settled = assert.rejects(make().forward('h', request), { code: 'HDL_NOT_OWNER' })
+  await clock.advance(1_999)
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [false],
+  )
+  await clock.advance(1)
+  await settled
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [true],
+  )
+  assert.equal(clock.pending, 0)
+})
+
+test('F7: a store that does not name the owner ends a call at its deadline', async () => {
+  const { clock, make, hang } = setUp()
+  hang()
+  const settled = assert.rejects(make().forward('h', request), { code: 'HDL_TIMEOUT' })
+  await clock.advance(1_000)
+  await settled
   assert.equal(clock.pending, 0)
 })
 

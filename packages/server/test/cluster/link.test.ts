@@ -15,7 +15,7 @@ import { Link } from '../../src/cluster/link.ts'
 import { LinkDoor } from '../../src/cluster/link-door.ts'
 
 const { clock } = systemKernel
-const forever = new AbortController().signal
+const forever = { signal: new AbortController().signal, deadline: 600_000 }
 
 /** A server behind a door, and a link to it. */
 async function setUp(answer: (...given: Parameters<RequestListener>) => unknown, proves = true) {
@@ -124,7 +124,7 @@ test('L4, D2: a caller that leaves ends its call here and there, and no other on
     response.end('there')
   })
   const leaving = new AbortController()
-  const asked = to.link.ask(call('/leaves'), leaving.signal)
+  const asked = to.link.ask(call('/leaves'), { ...forever, signal: leaving.signal })
   const other = to.link.ask(call('/stays'), forever)
   await arrived.promise
   leaving.abort(new Error('left'))
@@ -173,6 +173,23 @@ test('L2: a server that accepts the link and falls silent is given up, and one t
   assert.equal(link.stats().calls, 1)
   await virtual.advance(3_000)
   assert.equal(await asked, 'unreachable')
+  link.close()
+})
+
+test('L2, L4: a call ends at its deadline on a link that is alive, and the other server stops waiting for it', async () => {
+  const gone = Promise.withResolvers<void>()
+  const arrived = Promise.withResolvers<void>()
+  await using to = await setUp((_, response) => {
+    response.once('close', () => gone.resolve())
+    arrived.resolve()
+  })
+  const virtual = new VirtualClock()
+  const link = new Link({ address: to.address, clock: virtual, proof: () => ({}) })
+  const asked = link.ask(call('/never'), { ...forever, deadline: 500 })
+  await arrived.promise
+  await Promise.all([assert.rejects(asked, { code: 'HDL_TIMEOUT' }), virtual.advance(500)])
+  assert.equal(link.stats().calls, 0)
+  await gone.promise
   link.close()
 })
 
