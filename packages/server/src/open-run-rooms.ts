@@ -47,6 +47,7 @@ export function openRunRooms(
     kernel,
     log,
     most,
+    mayContinue: (run) => takeOver.mayContinue(run),
     onEnded,
   })
   const shared = { tables: store.tables, runner: own, log }

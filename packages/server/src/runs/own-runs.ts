@@ -35,6 +35,8 @@ export interface OwnRunsOptions {
   readonly log: (level: 'info' | 'warning', text: string) => void
   /** Runs at a time; more are refused. */
   readonly most: number
+  /** Whether an interrupted run may still be resumed by a server that lives. Default: it is not. */
+  readonly mayContinue?: (run: string) => boolean
   /** Called when a run of this server has ended. */
   readonly onEnded?: (run: string) => void
 }
@@ -115,12 +117,13 @@ export class OwnRuns {
     }
   }
 
-  /** Whether a run is under way in some process. *Cancellation*: none. */
+  /** Whether a run is under way in some process, or was interrupted and is about to be resumed. *Cancellation*: none. */
   async isActive(id: string): Promise<boolean> {
     if (this.#runs.has(id)) return true
     try {
       const outcome = outcomeOf(await this.#options.journal.overview(id))
-      return !['succeeded', 'failed', 'cancelled', 'interrupted'].includes(outcome)
+      if (outcome === 'interrupted') return this.#options.mayContinue?.(id) === true
+      return !['succeeded', 'failed', 'cancelled'].includes(outcome)
     } catch (error) {
       // It was pruned.
       if (isError(error, 'HDL_UNKNOWN_RUN')) return false

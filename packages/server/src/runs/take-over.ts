@@ -11,6 +11,8 @@
  *      servers that live may have run out while it was away. They have time for two renewals first.
  *  U3  A run that cannot be continued here is logged once, and left to other servers.
  *  U4  A run that was continued here and is left again waits longer each time: its jobs run once more with each try.
+ *  U5  Whoever asks whether an interrupted run is under way gets yes as long as a look may still continue it. Without a shared store
+ *      only the look at the start continues runs.
  */
 import { isError } from '@heddle/core'
 import type { Journal, Kernel } from '@heddle/core/lowlevel'
@@ -55,6 +57,13 @@ export class RunTakeOver implements Ticked {
 
   constructor(options: RunTakeOverOptions) {
     this.#options = options
+  }
+
+  /** U5. */
+  mayContinue(run: string): boolean {
+    if (this.#answeredAt === undefined) return true
+    const isShared = this.#options.journal.leftRuns !== undefined
+    return isShared && this.#met.get(run)?.notBefore !== Infinity
   }
 
   /** *Cancellation*: the signal: between two runs. */

@@ -4,7 +4,7 @@ import type { StartAnswer, StartRequest } from '../runs/own-runs.ts'
 export interface Runner {
   /** Of two starts with one key one opens the run, the other gets its id. */
   start(request: StartRequest): Promise<StartAnswer>
-  /** Whether a run is under way in some process. An interrupted one is not: it waits for the next start of a server. */
+  /** Whether a run is under way in some process. An interrupted one is, as long as a server that lives may resume it. */
   isActive(run: string): Promise<boolean>
   cancel(
     run: string,

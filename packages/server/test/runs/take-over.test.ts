@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
+import { OwnRuns, type OwnRunsOptions } from '../../src/runs/own-runs.ts'
 import { RunTakeOver } from '../../src/runs/take-over.ts'
 import { Ticker } from '../../src/schedules/ticker.ts'
 
@@ -39,7 +40,7 @@ async function setUp(left: () => Promise<readonly string[]> | readonly string[])
     await clock.advance(1_000)
   }
   isSettled = true
-  return { clock, log, tried, held, answers, look }
+  return { clock, log, tried, held, answers, look, takeOver }
 }
 
 test('U1: a run that another server takes first is left to it, without a word', async () => {
@@ -94,6 +95,54 @@ test('U3: a run that cannot be continued here is logged once and not tried again
   assert.deepEqual(tried.toSorted(), ['changed', 'foreign'])
   assert.equal(log.length, 1)
   assert.match(log[0]!, /^warning: Run changed could not be resumed: .*its graph has changed/)
+})
+
+test('U5: an interrupted run may be continued until it was left alone, on a store that no server shares until the first look', async () => {
+  const { look, answers, takeOver } = await setUp(() => [
+    'a',
+    'changed',
+    'foreign',
+    'locked',
+    'busy',
+  ])
+  answers.set('changed', new Error('its graph has changed'))
+  answers.set('locked', new HeddleError('HDL_LOCKED', { path: 'a', holder: 'another server' }))
+  answers.set(
+    'busy',
+    new HeddleError('HDL_STORE_FAILED', { store: 'It', action: 'answer', cause: '' }),
+  )
+  for (const id of ['a', 'changed', 'foreign']) assert.equal(takeOver.mayContinue(id), true)
+  await look()
+  const runs = ['a', 'changed', 'foreign', 'locked', 'busy', 'new']
+  assert.deepEqual(
+    runs.filter((id) => takeOver.mayContinue(id)),
+    ['a', 'locked', 'busy', 'new'],
+  )
+  const alone = new RunTakeOver({
+    journal: { list: async () => ({ runs: [], next: undefined }) },
+    kernel: { clock: new VirtualClock(), random: seededRandom(1) },
+    log: () => undefined,
+    own: { has: () => false, continue: async () => undefined },
+  })
+  assert.equal(alone.mayContinue('a'), true)
+  await alone.look(0, signal)
+  assert.equal(alone.mayContinue('a'), false)
+})
+
+test('U5: the runs of this server count an interrupted run as under way while it may be continued, and no other one that is over', async () => {
+  const isActive = (state: string, mayContinue: boolean): Promise<boolean> => {
+    const overview = async () => ({ state, counts: {} })
+    return new OwnRuns({
+      journal: { overview },
+      kernel: { clock: new VirtualClock(), random: seededRandom(1) },
+      mayContinue: () => mayContinue,
+    } as unknown as OwnRunsOptions).isActive('a')
+  }
+  assert.equal(await isActive('interrupted', true), true)
+  assert.equal(await isActive('interrupted', false), false)
+  assert.equal(await isActive('running', false), true)
+  assert.equal(await isActive('finished', true), false)
+  assert.equal(await isActive('cancelled', true), false)
 })
 
 test('U4: a run that is left again and again waits longer each time', async () => {
