@@ -11,6 +11,7 @@
  *  U3  Secrets are stored as hashes; the store alone does not let anyone in.
  *  U4  The last active admin is neither blocked nor given another role.
  *  U5  Every change of people, and every refused login, is in the log.
+ *  U6  What is in the log stays for `actionAge`, then it is removed by the servers: the log does not grow without end.
  */
 import { HeddleError } from '@heddle/core'
 import { erase, write, type Kernel, type Stored, type Tables } from '@heddle/core/lowlevel'
@@ -41,6 +42,10 @@ const rotateEvery = hour
 /** An old secret works so long after a rotation: other requests of the page are on their way. */
 const rotationGrace = minute
 const linkAge: number = 15 * minute
+const actionAge: number = 400 * day
+const sweepEvery = 10 * minute
+/** Lines of the log that one sweep removes. When there are more, the next line that is written removes them. */
+const actionsAtOnce = 1_000
 const lookEvery = second
 /** Callers that are remembered between looks. */
 const mostKnown = 20_000
@@ -305,12 +310,14 @@ export class People {
     return gone.length
   }
 
-  /** Removes sessions and links that are too old, now and then: what adds sessions also removes them. */
+  /** Removes sessions, links and lines of the log that are too old, now and then: what adds them also removes them (U6). */
   async #sweep(now: number): Promise<void> {
-    if (now - this.#sweptAt < 10 * minute) return
+    if (now - this.#sweptAt < sweepEvery) return
     this.#sweptAt = now
     await this.#tables.removeBelow(sessions, 'expiresAt', now)
     await this.#tables.removeBelow(links, 'expiresAt', now)
+    const count = await this.#tables.removeBelow(actions, 'at', now - actionAge, actionsAtOnce)
+    if (count === actionsAtOnce) this.#sweptAt = -Infinity
   }
 
   // Tokens.
@@ -392,6 +399,11 @@ export class People {
       ...(detail !== undefined && { detail }),
     }
     await this.#tables.change([write(actions, record, 'absent')])
+    try {
+      await this.#sweep(at)
+    } catch {
+      // The line is written; a later one sweeps again.
+    }
   }
 
   /** Newest first, by one of three fields. */
