@@ -6,6 +6,7 @@
  *
  * `npm run test:chaos -- growing` kills runs with maps, sub-graphs, steps and signals: see chaos/growing/campaign.ts.
  * `npm run test:chaos -- --store postgres` kills and stops servers on one database: see chaos/store/cluster-faults.ts.
+ * `npm run test:chaos -- limit-seeds` plays limits of all servers in virtual time: see cluster-limits-model.ts.
  * `npm run test:chaos -- fleet-scale` plays a fleet of any size in virtual time: see chaos/fleet/scale.ts.
  * `npm run test:chaos -- release` kills releases instead: see chaos/release/kill-releases.ts.
  * `npm run test:chaos -- slow-senders` and `-- malformed` attack a server instead: see chaos/http/programs.ts.
@@ -19,7 +20,9 @@ import { scenarios } from '../chaos/scenarios/scenarios.ts'
 import { isHttpProgram, playHttpProgram } from '../chaos/http/programs.ts'
 import { playGrowing } from '../chaos/growing/program.ts'
 import { manyStepsProgram } from '../chaos/growing/many-steps.ts'
-import { playSeeds } from '../chaos/growing/seeds.ts'
+import { playSeeds } from '../chaos/seeds.ts'
+import { simulate as playLimits } from '../packages/core/test/capacity/cluster-limits-model.ts'
+import { playSeed as playGrowingSeed } from '../packages/core/test/run/growing-model.ts'
 import { playScale } from '../chaos/fleet/program.ts'
 import { playRelease } from '../chaos/release/program.ts'
 import { playStore } from '../chaos/store/program.ts'
@@ -31,7 +34,8 @@ process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compi
 const [program, ...rest] = process.argv.slice(2)
 if (program === 'growing') process.exit(await playGrowing(rest))
 if (program === 'many-steps') process.exit(await manyStepsProgram(rest))
-if (program === 'growing-seeds') process.exit(await playSeeds(rest))
+if (program === 'growing-seeds') process.exit(await playSeeds(rest, playGrowingSeed))
+if (program === 'limit-seeds') process.exit(await playSeeds(rest, (seed) => playLimits(seed)))
 if (program?.startsWith('--store') === true) process.exit(await playStore([program, ...rest]))
 if (program === 'fleet-scale') process.exit(await playScale(rest))
 if (program === 'release') process.exit(await playRelease(rest))
