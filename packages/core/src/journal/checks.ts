@@ -3,6 +3,7 @@ import { HeddleError } from '../errors.ts'
 import { checkName } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
+import { toStored } from '../store/text.ts'
 import type { NodeHeader, RunHeader, RunHolder } from './journal.ts'
 
 function refuse(option: string, value: unknown, expected: string): never {
@@ -26,7 +27,7 @@ export function checkHolder(holder: RunHolder): void {
 /** Without the nodes: there may be a million of them. */
 export function checkHeader(header: RunHeader): void {
   checkName('id', header.id)
-  if (header.key !== undefined) checkName('key', header.key)
+  if (header.key !== undefined) checkRunKey(header.key)
   checkText('title', header.title)
   checkNumber('startedAt', header.startedAt)
   checkHolder(header)
@@ -46,6 +47,16 @@ export async function checkNodes(nodes: readonly NodeHeader[], clock: Clock): Pr
 function checkNodeName(option: string, name: string): void {
   checkName(option, name)
   if (!name.isWellFormed()) refuse(option, name, 'a well-formed string')
+}
+
+/** What an entry in an index of PostgreSQL can hold, with room for escaped characters. */
+const longestKey = 2_048
+
+/** Two keys that a store cannot tell apart would be one run. */
+export function checkRunKey(key: string): void {
+  checkNodeName('key', key)
+  if (Buffer.byteLength(toStored(key)) <= longestKey) return
+  refuse('key', `${key.slice(0, 20)}…`, `a string of at most ${longestKey} bytes`)
 }
 
 /** What the row of a node or of its log says besides its state. */

@@ -1,5 +1,6 @@
 import { HeddleError } from '../errors.ts'
 import { checkCount } from '../kernel/check.ts'
+import { checkRunKey } from './checks.ts'
 import type { JournaledState, RunHolder, RunSummary } from './journal.ts'
 
 export interface RunsOptions {
@@ -10,8 +11,9 @@ export interface RunsOptions {
 
 const defaultRunLimit = 1000
 
-/** How many runs to list. */
-export function runLimit({ limit = defaultRunLimit }: RunsOptions): number {
+/** How many runs to list. @throws `HDL_BAD_OPTION`, also for a key that no run can have. */
+export function runLimit({ limit = defaultRunLimit, key }: RunsOptions): number {
+  if (key !== undefined) checkRunKey(key)
   return checkCount('limit', limit, 0, true)
 }
 

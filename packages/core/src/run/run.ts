@@ -40,6 +40,7 @@ import {
   type SchedulerOptions,
 } from '../scheduler/scheduler.ts'
 import { parkedInThread } from '../threads/inside.ts'
+import { checkRunKey } from '../journal/checks.ts'
 import type { CommitGuard } from '../journal/journal.ts'
 import { retryOf } from '../journal/retry.ts'
 import { newRunId } from '../journal/run-id.ts'
@@ -123,7 +124,7 @@ function checkValues(options: RunOptions): void {
     const expected = 'the id of a run, or true for the last one'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'resume', value: resume, expected })
   }
-  if (options.key !== undefined) checkName('key', options.key)
+  if (options.key !== undefined) checkRunKey(options.key)
   if (options.from !== undefined) checkName('from', options.from)
   if (options.journalRetry !== undefined) retryOf(options.journalRetry)
   if (options.onJournalTrouble !== undefined) {

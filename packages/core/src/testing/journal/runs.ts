@@ -267,6 +267,33 @@ export const runCases: readonly ConformanceCase[] = [
     },
   },
   {
+    title: 'a key that a store cannot hold is refused: no run gets the key of another one',
+    async run(store) {
+      await using journal = await store.open()
+      const random = seededRandom(1)
+      const letters = Array.from({ length: 2_049 }, () =>
+        String.fromCharCode(33 + random.next() * 90),
+      )
+      const longest = letters.slice(1).join('')
+      const open = (id: string, key: string) => journal.openRun({ ...header(id), key })
+      for (const key of ['', 'x\ud800', '\udc00x', letters.join(''), 'é'.repeat(1_025)]) {
+        await assert.rejects(open('refused', key), withCode('HDL_BAD_OPTION'))
+        await assert.rejects(journal.runs({ key }), withCode('HDL_BAD_OPTION'))
+      }
+      const keys = [longest, 'x\ufffd', 'x\0', 'x', '__proto__', 'x\n', '😀'.repeat(512)]
+      for (const [index, key] of keys.entries()) {
+        await using _writer = await open(`r${index}`, key)
+      }
+      for (const [index, key] of keys.entries()) {
+        const found = await journal.runs({ key })
+        assert.deepEqual(
+          found.map((run) => [run.id, run.key]),
+          [[`r${index}`, key]],
+        )
+      }
+    },
+  },
+  {
     title: 'pruning removes runs that have ended, by number, age and size, and frees their keys',
     needs: ['prune'],
     async run(store) {
