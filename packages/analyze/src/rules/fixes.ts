@@ -531,3 +531,91 @@ export function keepOpening(field: string, closes: Steps): Fix {
     effort: 'moderate',
   }
 }
+
+export function onlyFirstEnd(field: string, closes: Steps): Fix {
+  return {
+    title: 'Do it in the listener of the last event only',
+    sketch: `handle.on('error', (error) => { failure = error })\nhandle.on('close', () => { /* ${field}, once */ })`,
+    closes,
+    tradeoffs: 'The end is noticed a little later, and only by handles that always emit the last event.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function clearFirst(mark: string, closes: Steps): Fix {
+  return {
+    title: `Clear ${mark} where the data is read`,
+    sketch: `${mark} = false          // in the region that reads the data\ntry { await write(data) } catch (error) { ${mark} = true; throw error }`,
+    closes,
+    tradeoffs: 'A failure has to set the mark again; readers see it cleared while the data is on its way.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function lookAgain(queue: string, work: string, closes: Steps): Fix {
+  return {
+    title: `Look at ${queue} when the flag is cleared`,
+    sketch: `busy = false\nif (${queue}.length > 0) void ${work}()`,
+    closes,
+    tradeoffs: 'The next run begins at once: a failure that comes back every time needs a delay.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function findAgain(list: string, closes: Steps): Fix {
+  return {
+    title: 'Look the index up after the wait',
+    sketch: `await work()\nconst index = ${list}.indexOf(item)\nif (index !== -1) ${list}.splice(index, 1)`,
+    closes,
+    tradeoffs: 'Others find the element in the list during the wait.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function removeFirst(list: string, closes: Steps): Fix {
+  return {
+    title: `Remove the element from ${list} before the wait`,
+    sketch: `${list}.splice(index, 1)   // in the region that looks the index up\nawait work()`,
+    closes,
+    tradeoffs: 'When the work fails, the element is gone from the list: put it back or report it.',
+    risk: 'medium',
+    effort: 'simple',
+  }
+}
+
+export function advanceFirst(field: string, closes: Steps): Fix {
+  return {
+    title: `Advance ${field} before the wait`,
+    sketch: `const mine = ${field}\n${field} += 1          // in the same region\nawait work(mine)`,
+    closes,
+    tradeoffs: 'When the work fails, a number is left out.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function giveBackLast(list: string, closes: Steps): Fix {
+  return {
+    title: `Put it into ${list} last`,
+    sketch: `await work()          // on the element\n${list}.push(element)`,
+    closes,
+    tradeoffs: 'Others wait longer for it; a failure of the work has to be handled, or it is lost.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function keepOut(list: string, closes: Steps): Fix {
+  return {
+    title: 'Keep it apart while the work runs',
+    sketch: `busy.add(element)\ntry { await work() } finally { busy.delete(element) }\n${list}.push(element)`,
+    closes,
+    tradeoffs: 'Whoever counts or closes all elements has to look at both collections.',
+    risk: 'low',
+    effort: 'moderate',
+  }
+}

@@ -12,6 +12,7 @@ import { useAfterAwait, useAfterAwaitPage } from './use-after-await.ts'
 import { supersededCompletion, supersededCompletionPage } from './superseded-completion.ts'
 import { handedOutUnready, handedOutUnreadyPage } from './handed-out-unready.ts'
 import { calledBackTwice, calledBackTwicePage } from './called-back-twice.ts'
+import { endedTwice, endedTwicePage } from './ended-twice.ts'
 import { oldHandleEvent, oldHandleEventPage } from './old-handle-event.ts'
 import { announcedEarly, announcedEarlyPage } from './announced-early.ts'
 import {
@@ -48,6 +49,11 @@ import { restartedAfterStop, restartedAfterStopPage } from './restarted-after-st
 import { drainedThenReset, drainedThenResetPage } from './drained-then-reset.ts'
 import { passedBy, passedByPage } from './passed-by.ts'
 import { answeredEarly, answeredEarlyPage } from './answered-early.ts'
+import { staleIndex, staleIndexPage } from './stale-index.ts'
+import { advancedLate, advancedLatePage } from './advanced-late.ts'
+import { givenBackEarly, givenBackEarlyPage } from './given-back-early.ts'
+import { clearedLate, clearedLatePage } from './cleared-late.ts'
+import { missedWhileBusy, missedWhileBusyPage } from './missed-while-busy.ts'
 import { openedAfterClose, openedAfterClosePage } from './opened-after-close.ts'
 import type { Model } from './model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
@@ -76,6 +82,8 @@ const rules: readonly RaceRule[] = [
   { page: oldHandleEventPage, find: oldHandleEvent },
   { page: invalidatedWhileLoadingPage, find: invalidatedWhileLoading },
   { page: passedByPage, find: passedBy },
+  { page: endedTwicePage, find: endedTwice },
+  { page: staleIndexPage, find: staleIndex },
   { page: guardRemovedEarlyPage, find: guardRemovedEarly },
   { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
   { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
@@ -88,6 +96,7 @@ const rules: readonly RaceRule[] = [
   { page: raceLoserLeaksPage, find: raceLoserLeaks },
   { page: outlivesSubscriptionPage, find: outlivesSubscription },
   { page: openedAfterClosePage, find: openedAfterClose },
+  { page: givenBackEarlyPage, find: givenBackEarly },
   { page: unguardedWritePage, find: unguardedWrite },
   { page: inconsistentGuardPage, find: inconsistentGuard },
   { page: overlappingTimerPage, find: overlappingTimer },
@@ -103,6 +112,9 @@ const rules: readonly RaceRule[] = [
   { page: drainedThenResetPage, find: drainedThenReset },
   { page: announcedEarlyPage, find: announcedEarly },
   { page: answeredEarlyPage, find: answeredEarly },
+  { page: clearedLatePage, find: clearedLate },
+  { page: missedWhileBusyPage, find: missedWhileBusy },
+  { page: advancedLatePage, find: advancedLate },
 ]
 
 export const racePages: readonly RulePage[] = rules.map(({ page }) => page)
