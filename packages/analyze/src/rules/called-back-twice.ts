@@ -76,7 +76,7 @@ function isRemovedBy(host: Host, timer: FunctionUnit, other: FunctionUnit): bool
 }
 
 /** From where the timer starts, over a suspension, to the call, and no state is looked at on the way. */
-function unlookedWay(host: Host, timer: CallSite, other: At<CallSite>): Answer | undefined {
+export function unlookedWay(host: Host, timer: CallSite, other: At<CallSite>): Answer | undefined {
   const start = host.calls.find(({ event }) => event === timer)
   if (start === undefined) return undefined
   return ask(host.graph, start, {

@@ -619,3 +619,14 @@ export function keepOut(list: string, closes: Steps): Fix {
     effort: 'moderate',
   }
 }
+
+export function waitForLoop(loop: string, closes: Steps): Fix {
+  return {
+    title: 'Wait until the old loop has ended',
+    sketch: `this.loop = ${loop}()\n// in stop():\nrunning = false\nawait this.loop`,
+    closes,
+    tradeoffs: 'stop() takes as long as the rest of the round; callers have to wait for it.',
+    risk: 'low',
+    effort: 'moderate',
+  }
+}

@@ -52,6 +52,9 @@ import { answeredEarly, answeredEarlyPage } from './answered-early.ts'
 import { staleIndex, staleIndexPage } from './stale-index.ts'
 import { advancedLate, advancedLatePage } from './advanced-late.ts'
 import { givenBackEarly, givenBackEarlyPage } from './given-back-early.ts'
+import { secondLoop, secondLoopPage } from './second-loop.ts'
+import { blindExpiry, blindExpiryPage } from './blind-expiry.ts'
+import { lateHandleLeaks, lateHandleLeaksPage } from './late-handle-leaks.ts'
 import { clearedLate, clearedLatePage } from './cleared-late.ts'
 import { missedWhileBusy, missedWhileBusyPage } from './missed-while-busy.ts'
 import { openedAfterClose, openedAfterClosePage } from './opened-after-close.ts'
@@ -84,6 +87,7 @@ const rules: readonly RaceRule[] = [
   { page: passedByPage, find: passedBy },
   { page: endedTwicePage, find: endedTwice },
   { page: staleIndexPage, find: staleIndex },
+  { page: blindExpiryPage, find: blindExpiry },
   { page: guardRemovedEarlyPage, find: guardRemovedEarly },
   { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
   { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
@@ -97,6 +101,7 @@ const rules: readonly RaceRule[] = [
   { page: outlivesSubscriptionPage, find: outlivesSubscription },
   { page: openedAfterClosePage, find: openedAfterClose },
   { page: givenBackEarlyPage, find: givenBackEarly },
+  { page: lateHandleLeaksPage, find: lateHandleLeaks },
   { page: unguardedWritePage, find: unguardedWrite },
   { page: inconsistentGuardPage, find: inconsistentGuard },
   { page: overlappingTimerPage, find: overlappingTimer },
@@ -104,6 +109,7 @@ const rules: readonly RaceRule[] = [
   { page: sleepAsSynchronisationPage, find: sleepAsSynchronisation },
   { page: markedLatePage, find: markedLate },
   { page: waitersLeftPage, find: waitersLeft },
+  { page: secondLoopPage, find: secondLoop },
   { page: readModifyWritePage, find: readModifyWrite },
   { page: resetThenFillPage, find: resetThenFill },
   { page: tornPairPage, find: tornPair },
