@@ -630,3 +630,14 @@ export function waitForLoop(loop: string, closes: Steps): Fix {
     effort: 'moderate',
   }
 }
+
+export function stopIntakeFirst(call: string, closes: Steps): Fix {
+  return {
+    title: 'Close the intake before the wait',
+    sketch: `// first: nothing new is registered any more\n// ${call} moves here where it is the intake\nawait Promise.all(running)`,
+    closes,
+    tradeoffs: 'Callers that come during the wait are refused and have to be told so.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}

@@ -52,6 +52,7 @@ import { answeredEarly, answeredEarlyPage } from './answered-early.ts'
 import { staleIndex, staleIndexPage } from './stale-index.ts'
 import { advancedLate, advancedLatePage } from './advanced-late.ts'
 import { givenBackEarly, givenBackEarlyPage } from './given-back-early.ts'
+import { drainedWhileOpen, drainedWhileOpenPage } from './drained-while-open.ts'
 import { secondLoop, secondLoopPage } from './second-loop.ts'
 import { blindExpiry, blindExpiryPage } from './blind-expiry.ts'
 import { lateHandleLeaks, lateHandleLeaksPage } from './late-handle-leaks.ts'
@@ -109,6 +110,7 @@ const rules: readonly RaceRule[] = [
   { page: sleepAsSynchronisationPage, find: sleepAsSynchronisation },
   { page: markedLatePage, find: markedLate },
   { page: waitersLeftPage, find: waitersLeft },
+  { page: drainedWhileOpenPage, find: drainedWhileOpen },
   { page: secondLoopPage, find: secondLoop },
   { page: readModifyWritePage, find: readModifyWrite },
   { page: resetThenFillPage, find: resetThenFill },
