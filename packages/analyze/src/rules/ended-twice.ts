@@ -40,7 +40,7 @@ interface Ending {
 export function endedTwice(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const endings of endingsByHandle(model).values()) {
-    const draft = fromHandle(model, endings)
+    const draft = fromHandle(endings)
     if (draft !== undefined) drafts.push(draft)
   }
   return drafts
@@ -102,11 +102,11 @@ function releasedBy(model: Model, unit: FunctionUnit): readonly string[] {
     })
 }
 
-function fromHandle(model: Model, endings: readonly Ending[]): Draft | undefined {
+function fromHandle(endings: readonly Ending[]): Draft | undefined {
   for (const first of endings) {
     for (const second of endings) {
       if (first === second || !comesAfter(first, second)) continue
-      const draft = both(model, first, second)
+      const draft = both(first, second)
       if (draft !== undefined) return draft
     }
   }
@@ -126,10 +126,10 @@ interface Once {
   readonly access?: Access
 }
 
-function both(model: Model, first: Ending, second: Ending): Draft | undefined {
-  const later = onceIn(model, second)
+function both(first: Ending, second: Ending): Draft | undefined {
+  const later = onceIn(second)
   if (later.length === 0) return undefined
-  for (const once of onceIn(model, first)) {
+  for (const once of onceIn(first)) {
     const again = later.find(({ what }) => what === once.what)
     if (again !== undefined) return describe(first, second, once, again)
   }
@@ -137,7 +137,7 @@ function both(model: Model, first: Ending, second: Ending): Draft | undefined {
 }
 
 /** The counting and the calling back in a listener or in a function that it calls, before any look. */
-function onceIn(model: Model, { unit }: Ending): readonly Once[] {
+function onceIn({ unit }: Ending): readonly Once[] {
   const found: Once[] = []
   for (const event of inOrder(unit)) {
     if (isLook(event) || removesListener(event)) break

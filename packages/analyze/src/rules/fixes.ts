@@ -641,3 +641,20 @@ export function stopIntakeFirst(call: string, closes: Steps): Fix {
     effort: 'simple',
   }
 }
+
+export function passAlong(field: string, isContext: boolean, closes: Steps): Fix {
+  return {
+    title: isContext
+      ? `Keep ${field} in an AsyncLocalStorage`
+      : `Keep ${field} in a variable of the call`,
+    sketch: isContext
+      ? `const context = new AsyncLocalStorage()\nreturn context.run(value, work)   // readers ask context.getStore()`
+      : `const own = value          // no other call sees it\nawait work()\nuse(own)`,
+    closes,
+    tradeoffs: isContext
+      ? 'Readers outside of the call find nothing; every run costs a little.'
+      : 'Functions that read the field have to be handed the value.',
+    risk: 'low',
+    effort: isContext ? 'moderate' : 'simple',
+  }
+}

@@ -53,6 +53,7 @@ import { staleIndex, staleIndexPage } from './stale-index.ts'
 import { advancedLate, advancedLatePage } from './advanced-late.ts'
 import { givenBackEarly, givenBackEarlyPage } from './given-back-early.ts'
 import { drainedWhileOpen, drainedWhileOpenPage } from './drained-while-open.ts'
+import { ambientValue, ambientValuePage } from './ambient-value.ts'
 import { secondLoop, secondLoopPage } from './second-loop.ts'
 import { blindExpiry, blindExpiryPage } from './blind-expiry.ts'
 import { lateHandleLeaks, lateHandleLeaksPage } from './late-handle-leaks.ts'
@@ -112,6 +113,7 @@ const rules: readonly RaceRule[] = [
   { page: waitersLeftPage, find: waitersLeft },
   { page: drainedWhileOpenPage, find: drainedWhileOpen },
   { page: secondLoopPage, find: secondLoop },
+  { page: ambientValuePage, find: ambientValue },
   { page: readModifyWritePage, find: readModifyWrite },
   { page: resetThenFillPage, find: resetThenFill },
   { page: tornPairPage, find: tornPair },
