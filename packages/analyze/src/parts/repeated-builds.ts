@@ -20,6 +20,7 @@ export function noteRepeatedBuilds(findings: readonly Finding[]): Finding[] {
     return {
       ...finding,
       level: 'note',
+      builtFrom: first.checkSpan,
       evidence: [
         ...finding.evidence,
         `the same code is reported at ${first.file}:${first.line}, of which this is another build`,

@@ -112,7 +112,7 @@ function between(
     (event) => isOf(event, location) && event.op === 'write',
   )
   const act = way?.event as Access | undefined
-  if (way === undefined || act === undefined || act.owner !== host.unit) return undefined
+  if (way === undefined || act === undefined || !isWithin(act.owner, host.unit)) return undefined
   const end = { block: way.block, event: act }
   if (model.guardOver(host.unit, way.suspensions[0], store, end) !== undefined) return undefined
   return draft(act, way.suspensions)

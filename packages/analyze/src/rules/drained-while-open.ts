@@ -54,7 +54,7 @@ function from(
       isPartOf(event.location.canonical, registry),
   )
   const end = way?.event
-  if (way === undefined || end?.op !== 'call' || end.owner !== host.unit) return undefined
+  if (way === undefined || end?.op !== 'call' || !isWithin(end.owner, host.unit)) return undefined
   if (isDrainedAgain(host, way.block, end, registry)) return undefined
   const adder = adderOf(model, host, registry, drain, end)
   return adder && describe(host, registry, drain.access, way.suspensions, end, adder)

@@ -32,6 +32,7 @@ const levelsOf = (findings: readonly Finding[]): string[] =>
 test('one defect in two builds of a source is reported once', async () => {
   const findings = await findIn({ 'dist/cjs/log.js': log('Log'), 'dist/esm/log.js': log('Log') })
   assert.deepEqual(levelsOf(findings), ['dist/cjs/log.js warning', 'dist/esm/log.js note'])
+  assert.equal(findings[1]!.builtFrom?.file, 'dist/cjs/log.js')
   assert.match(findings[1]!.evidence.at(-1)!, /reported at dist\/cjs\/log\.js:\d+/)
 })
 

@@ -911,4 +911,221 @@ export const mechanisms: readonly Mechanism[] = [
     ],
     repairedState: { gaveUp: 'false' },
   },
+  {
+    name: 'one end is counted twice',
+    classes: ['lifetime-mismatch'],
+    state: { active: '0' },
+    methods: [
+      {
+        name: 'run',
+        params: ['command'],
+        body: [
+          '$active++',
+          'const child = far.spawn(command)',
+          'child.on("error", () => { $active-- })',
+          'child.on("close", () => { $active-- })',
+        ],
+      },
+      { name: 'count', body: ['return $active'] },
+    ],
+    repaired: [
+      {
+        name: 'run',
+        params: ['command'],
+        body: [
+          '$active++',
+          'const child = far.spawn(command)',
+          'child.on("error", () => { far.log(command) })',
+          'child.on("close", () => { $active-- })',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'mark of a change is cleared after the wait',
+    // Its first method is the one that runs: nothing changes meanwhile.
+    notIn: ['one function'],
+    classes: ['atomicity-gap'],
+    state: { values: '[]', dirty: 'false' },
+    methods: [
+      {
+        name: 'save',
+        body: ['if (!$dirty) return', 'await done = far.store($values)', '$dirty = false'],
+      },
+      { name: 'add', params: ['value'], body: ['$values.push(value)', '$dirty = true'] },
+    ],
+    repaired: [
+      {
+        name: 'save',
+        body: ['if (!$dirty) return', '$dirty = false', 'await done = far.store($values)'],
+      },
+    ],
+  },
+  {
+    name: 'added during the last wait of the worker',
+    notIn: ['one function'],
+    classes: ['atomicity-gap'],
+    state: { queue: '[]', sending: 'false' },
+    methods: [
+      {
+        name: 'send',
+        body: [
+          '$sending = true',
+          'const batch = $queue',
+          '$queue = []',
+          'await done = far.post(batch)',
+          '$sending = false',
+        ],
+      },
+      {
+        name: 'add',
+        params: ['line'],
+        body: ['$queue.push(line)', 'if (!$sending) @send()'],
+      },
+    ],
+    repaired: [
+      {
+        name: 'send',
+        body: [
+          '$sending = true',
+          'const batch = $queue',
+          '$queue = []',
+          'await done = far.post(batch)',
+          '$sending = false',
+          'if ($queue.length > 0) @send()',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'index is looked up before the wait',
+    notIn: ['one function'],
+    classes: ['stale-reference'],
+    state: { items: '[]' },
+    methods: [
+      {
+        name: 'remove',
+        params: ['item'],
+        body: [
+          'const index = $items.indexOf(item)',
+          'await done = far.flush(item)',
+          '$items.splice(index, 1)',
+        ],
+      },
+      { name: 'add', params: ['item'], body: ['$items.push(item)'] },
+    ],
+    repaired: [
+      {
+        name: 'remove',
+        params: ['item'],
+        body: [
+          'await done = far.flush(item)',
+          'const index = $items.indexOf(item)',
+          '$items.splice(index, 1)',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'number is advanced after its use',
+    notIn: ['one function'],
+    classes: ['atomicity-gap'],
+    state: { position: '0' },
+    methods: [
+      {
+        name: 'append',
+        params: ['line'],
+        body: ['await done = far.write(line, $position)', '$position += line.length'],
+      },
+      { name: 'size', body: ['return $position'] },
+    ],
+    repaired: [
+      {
+        name: 'append',
+        params: ['line'],
+        body: [
+          'const position = $position',
+          '$position += line.length',
+          'await done = far.write(line, position)',
+          'far.log(done)',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'timer gives back what another one has taken',
+    notIn: ['one function'],
+    classes: ['stale-reference'],
+    state: { held: 'false', timer: 'null' },
+    methods: [
+      {
+        name: 'take',
+        body: [
+          'if ($held) return false',
+          '$held = true',
+          'setTimeout(() => { $held = false }, 5000)',
+          'return true',
+        ],
+      },
+      { name: 'free', body: ['$held = false'] },
+    ],
+    repaired: [
+      {
+        name: 'take',
+        body: [
+          'if ($held) return false',
+          '$held = true',
+          '$timer = setTimeout(() => { $held = false }, 5000)',
+          'return true',
+        ],
+      },
+      { name: 'free', body: ['clearTimeout($timer)', '$held = false'] },
+    ],
+  },
+  {
+    name: 'work is registered while the rest is waited for',
+    notIn: ['one function'],
+    classes: ['atomicity-gap'],
+    state: { running: '[]', store: 'far.open()' },
+    methods: [
+      {
+        name: 'close',
+        body: ['await done = far.all([...$running])', '$store.close()'],
+      },
+      { name: 'handle', params: ['message'], body: ['$running.push($store.put(message))'] },
+    ],
+    repaired: [
+      {
+        name: 'close',
+        body: ['$closing = true', 'await done = far.all([...$running])', '$store.close()'],
+      },
+      {
+        name: 'handle',
+        params: ['message'],
+        body: ['if ($closing) return', '$running.push($store.put(message))'],
+      },
+    ],
+    repairedState: { closing: 'false' },
+  },
+  {
+    name: 'context of one call in shared state',
+    notIn: ['one function'],
+    classes: ['missing-guard'],
+    state: { current: 'null' },
+    methods: [
+      {
+        name: 'runAs',
+        params: ['user'],
+        body: ['$current = user', 'await done = far.work()', '$current = null'],
+      },
+      { name: 'user', body: ['return $current'] },
+    ],
+    repaired: [
+      {
+        name: 'runAs',
+        params: ['user'],
+        body: ['await done = far.work(user)', 'far.log(done)'],
+      },
+    ],
+  },
 ]
