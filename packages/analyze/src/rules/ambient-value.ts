@@ -55,12 +55,7 @@ function isOf(event: Event, location: Location): event is Access {
 }
 
 /** Taken away, or what was there before is put back, after the wait; others read it meanwhile. */
-function context(
-  model: Model,
-  host: Host,
-  location: Location,
-  store: Located,
-): Draft | undefined {
+function context(model: Model, host: Host, location: Location, store: Located): Draft | undefined {
   const reader = model.summaries.uses
     .hostsOf(location)
     .filter((unit) => unit !== host.unit && !isWithin(unit, host.unit))
@@ -78,12 +73,7 @@ function context(
 }
 
 /** Read back after the wait by the function that has stored it. */
-function argument(
-  model: Model,
-  host: Host,
-  location: Location,
-  store: Located,
-): Draft | undefined {
+function argument(model: Model, host: Host, location: Location, store: Located): Draft | undefined {
   const isReadBack = (event: Event): boolean => isOf(event, location) && event.op === 'read'
   return between(model, host, location, store, isReadBack, (act, suspensions) =>
     describe(

@@ -93,9 +93,7 @@ function changedWith(model: Model, mark: Access, setter: FunctionUnit): readonly
         location !== own &&
         baseOf(location) === baseOf(own) &&
         !model.lifecycles.isHandle(location) &&
-        accesses.some(
-          ({ access }) => access.op === 'write' && isStore(access) && isData(access),
-        ),
+        accesses.some(({ access }) => access.op === 'write' && isStore(access) && isData(access)),
     )
     .map(({ location }) =>
       location.scope === 'entry' ? (location.parent?.canonical ?? location) : location,
@@ -123,8 +121,7 @@ function late(
     const way = overSuspension(
       host.graph,
       reading,
-      (event) =>
-        event.op === 'write' && event.location.canonical === location && isClearing(event),
+      (event) => event.op === 'write' && event.location.canonical === location && isClearing(event),
       (event, isAfter) =>
         (event.op === 'write' && event.location.canonical === location) ||
         (isAfter && model.isCheckOf(event, location)) ||

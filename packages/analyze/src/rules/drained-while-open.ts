@@ -211,7 +211,8 @@ export const drainedWhileOpenPage: RulePage = {
   name: 'drained-while-open',
   class: 'atomicity-gap',
   level: 'warning',
-  summary: 'Registered work is waited for while more can be registered, and then the rest is ended.',
+  summary:
+    'Registered work is waited for while more can be registered, and then the rest is ended.',
   what: `A function that ends something walks a shared list, set or map of running work and waits for it.
 Only afterwards it removes the listener that registers more, or gives back what the work uses. Nothing that
 it sets before the wait keeps other functions from registering.`,

@@ -537,7 +537,8 @@ export function onlyFirstEnd(field: string, closes: Steps): Fix {
     title: 'Do it in the listener of the last event only',
     sketch: `handle.on('error', (error) => { failure = error })\nhandle.on('close', () => { /* ${field}, once */ })`,
     closes,
-    tradeoffs: 'The end is noticed a little later, and only by handles that always emit the last event.',
+    tradeoffs:
+      'The end is noticed a little later, and only by handles that always emit the last event.',
     risk: 'low',
     effort: 'simple',
   }
@@ -548,7 +549,8 @@ export function clearFirst(mark: string, closes: Steps): Fix {
     title: `Clear ${mark} where the data is read`,
     sketch: `${mark} = false          // in the region that reads the data\ntry { await write(data) } catch (error) { ${mark} = true; throw error }`,
     closes,
-    tradeoffs: 'A failure has to set the mark again; readers see it cleared while the data is on its way.',
+    tradeoffs:
+      'A failure has to set the mark again; readers see it cleared while the data is on its way.',
     risk: 'low',
     effort: 'simple',
   }

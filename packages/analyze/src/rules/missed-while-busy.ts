@@ -51,7 +51,11 @@ function from(
   accesses: readonly Located[],
 ): Draft | undefined {
   for (const { location: queue, accesses: uses } of host.written) {
-    if (queue === flag || !isComponentState(queue) || !uses.some(({ access }) => isTakenOut(access)))
+    if (
+      queue === flag ||
+      !isComponentState(queue) ||
+      !uses.some(({ access }) => isTakenOut(access))
+    )
       continue
     const adder = adderOf(model, host, queue, flag, accesses)
     if (adder === undefined) continue
@@ -84,7 +88,9 @@ function adderOf(
   flag: Location,
   accesses: readonly Located[],
 ): Adder | undefined {
-  const isAskedHere = accesses.some(({ access }) => access.op === 'read' && access.checks.length > 0)
+  const isAskedHere = accesses.some(
+    ({ access }) => access.op === 'read' && access.checks.length > 0,
+  )
   for (const unit of model.summaries.uses.hostsOf(queue)) {
     if (unit === host.unit || isWithin(unit, host.unit) || overlapOf(unit) === undefined) continue
     const other = model.hostOf(unit)
@@ -105,8 +111,7 @@ function adderOf(
 
 /** Anything that has to do with the queue, here or in a function that is called. */
 function touches(model: Model, event: Event, queue: Location, host: FunctionUnit): boolean {
-  if (event.op === 'read' || event.op === 'write')
-    return isPartOf(event.location.canonical, queue)
+  if (event.op === 'read' || event.op === 'write') return isPartOf(event.location.canonical, queue)
   if (event.op !== 'call') return false
   return targetsOf(event).some((target) => {
     if (target === host) return true

@@ -77,17 +77,15 @@ function between(
 }
 
 /** What else takes elements out of the list meanwhile; this function itself when two of it overlap. */
-function otherRemoval(
-  model: Model,
-  host: Host,
-  list: Location,
-  own: Access,
-): Access | undefined {
+function otherRemoval(model: Model, host: Host, list: Location, own: Access): Access | undefined {
   const other = model
     .writesOf(list)
     .find(
       ({ access, host: by }) =>
-        access !== own && !access.isInitial && access.kind === 'drop' && overlapOf(by) !== undefined,
+        access !== own &&
+        !access.isInitial &&
+        access.kind === 'drop' &&
+        overlapOf(by) !== undefined,
     )
   return other?.access ?? (overlapOf(host.unit) === undefined ? undefined : own)
 }
