@@ -23,13 +23,7 @@ import { cutOff, historyOf } from './kit.ts'
 const concurrency = 3
 const mostLives = 40
 
-interface Counts {
-  lives: number
-  crashes: number
-  cancels: number
-  pauses: number
-  failures: number
-}
+type Counts = Record<'lives' | 'crashes' | 'cancels' | 'pauses' | 'failures', number>
 
 type Kind = 'job' | 'map' | 'counted' | 'subgraph' | 'flow' | 'clean'
 
