@@ -502,7 +502,13 @@ export const errorTable = {
   HDL_THREAD_MODULE: entry(
     false,
     (p: { job: string }) => `Job ${quote(p.job)} leaves the loop but has no \`module\`.`,
-    'Add `module: import.meta.url`, so that a thread or another machine can load the job.',
+    'Add `module: import.meta.url` (in CommonJS `module: __filename`), so that a thread or another machine can load the job.',
+  ),
+  HDL_THREAD_FILE: entry(
+    false,
+    (p: { bundle: string }) =>
+      `Heddle is part of the bundle ${p.bundle}, and the file that its threads start from is not there.`,
+    'Add `@heddle/core/thread` to the entry points of the bundler under the name `heddle-thread`, so that heddle-thread.js lies beside the bundle; or mark `@heddle/core` as external. See docs/guide/bundlers.md.',
   ),
   HDL_DUPLICATE_JOB: entry(
     false,

@@ -1,5 +1,6 @@
 import { currentCallSites, formatPosition } from '../kernel/call-site.ts'
 import { soon } from '../kernel/clock.ts'
+import { addressInPackage } from '../kernel/own-file.ts'
 
 /**
  * Where and when a job was defined.
@@ -30,7 +31,7 @@ export interface Definition {
 /** Deep enough for a factory in a factory. */
 const deepestCall = 24
 
-const graphFolder = new URL('.', import.meta.url).href
+const graphFolder = addressInPackage('graph/')
 
 let stretch: object | undefined
 

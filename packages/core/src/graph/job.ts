@@ -1,3 +1,5 @@
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
 import { HeddleError } from '../errors.ts'
 import {
@@ -13,6 +15,7 @@ import {
   checkWord,
   type OptionNames,
 } from '../kernel/check.ts'
+import { bundleUrl } from '../kernel/own-file.ts'
 import { checkPriority } from '../kernel/rank.ts'
 import { checkRedact, type Redact } from './redact.ts'
 import { checkSchema, type InputSchema } from './schema.ts'
@@ -111,7 +114,7 @@ export interface JobOptions<I = unknown> {
   readonly name: string
   /** `loop` when absent. */
   readonly place?: PlaceName
-  /** `import.meta.url` of the defining module: how a thread or another machine finds the job. */
+  /** `import.meta.url` of the defining module, or its `__filename`: how a thread or another machine finds the job. */
   readonly module?: string
   /** How often a failed attempt is tried again. The run's own value when absent. */
   readonly retries?: number
@@ -242,7 +245,7 @@ export function job<V, O, I = V>(
   run: JobFunction<V, O, LoopContext>,
 ): Job<I, O, V>
 export function job<V, O, I = V>(
-  options: JobOptions<V> & { readonly input?: InputSchema<V, I> },
+  options: JobOptions<V> & { readonly module: string; readonly input?: InputSchema<V, I> },
   run: JobFunction<V, O>,
 ): Job<I, O, V>
 export function job<V, O>(options: JobOptions<V>, run: JobFunction<V, O, never>): Job<V, O> {
@@ -256,13 +259,26 @@ export function job<V, O>(options: JobOptions<V>, run: JobFunction<V, O, never>)
   if (options.version !== undefined) checkName('version', options.version)
   if (options.shared !== undefined) checkFlag('shared', options.shared)
   if (options.redact !== undefined) checkRedact(options.redact)
+  const module = addressOf(options)
   const place = checkWord('place', options.place ?? 'loop', ['loop', 'thread', 'fleet'])
-  if (place !== 'loop' && options.module === undefined) {
+  if (place !== 'loop' && module === undefined) {
     throw new HeddleError('HDL_THREAD_MODULE', { job: options.name })
   }
   const made: Job<V, O> = { ...options, place, run: run as JobFunction<V, O> }
-  if (options.module !== undefined) define(options.module, made as Job)
-  return made
+  if (module === undefined) return made
+  const found: Job<V, O> = { ...made, module }
+  define(module, found as Job)
+  return found
+}
+
+/**
+ * The address of the module that defines the job. `__filename`, which CommonJS has, becomes an address. Where `module` was given
+ * and is empty, the job is in a CommonJS bundle whose `import.meta` is empty, and the bundle is its module.
+ */
+function addressOf(options: { readonly module?: string | undefined }): string | undefined {
+  const { module } = options
+  if (module === undefined) return 'module' in options ? bundleUrl : undefined
+  return path.isAbsolute(module) ? pathToFileURL(module).href : module
 }
 
 function checkCapabilities(capabilities: readonly string[]): void {

@@ -60,7 +60,7 @@ export async function recordedResult(
     valueOf: (name) => {
       const node = find(name)
       if (node.state === 'succeeded') return values.get(name)
-      const cause = errors.get(name)?.at(-1)
+      const cause = errors.get(node.blockedBy ?? name)?.at(-1)
       throw new HeddleError(
         'HDL_NO_RESULT',
         {

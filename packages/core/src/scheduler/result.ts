@@ -75,7 +75,7 @@ function find(nodes: NameMap<Node>, name: string): Node {
 
 function valueOf(node: Node): unknown {
   if (node.state === succeededState) return node.value
-  const cause = node.errors.at(-1)
+  const cause = (node.blockedBy ?? node).errors.at(-1)
   throw new HeddleError(
     'HDL_NO_RESULT',
     {

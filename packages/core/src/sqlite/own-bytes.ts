@@ -6,7 +6,8 @@
  *      takes the memory from whoever else uses it.
  *  B2  Everything else is copied. A caller that hands in an array gives up its right to the memory.
  */
-import { isMarkedAsUntransferable } from 'node:worker_threads'
+// By name it could not be linked on an old Node, which is to get a clear sentence: see kernel/node-version.ts.
+import workerThreads from 'node:worker_threads'
 
 /** Fewer bytes are copied: giving the memory away costs more. */
 const transferFrom = 16 * 1024
@@ -34,5 +35,5 @@ export function giveAway(bytes: Uint8Array<ArrayBuffer>, transfer: ArrayBuffer[]
 }
 
 function coversItsMemory({ buffer, byteLength }: Uint8Array<ArrayBuffer>): boolean {
-  return byteLength === buffer.byteLength && !isMarkedAsUntransferable(buffer)
+  return byteLength === buffer.byteLength && !workerThreads.isMarkedAsUntransferable(buffer)
 }

@@ -22,7 +22,7 @@ class Gate {
   readonly #gates: PromiseWithResolvers<unknown>[] = []
 
   constructor(options: JobOptions) {
-    this.job = job(options, (_: unknown, context: JobContext) => {
+    this.job = job({ ...options, place: 'loop' }, (_: unknown, context: JobContext) => {
       this.contexts.push(context)
       const gate = Promise.withResolvers<unknown>()
       this.#gates.push(gate)

@@ -58,6 +58,7 @@ import {
   type ServiceState,
   type StopOptions,
 } from '../kernel/service.ts'
+import { threadFile } from '../kernel/thread-file.ts'
 import { afterReactions } from '../kernel/turn.ts'
 import { TurnBudget } from '../kernel/turn-budget.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
@@ -318,7 +319,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
    *
    * @throws (rejects) what the job throws, with message, name, stack, `code`, cause and the fields
    *   that can be copied; `HDL_OVERLOADED` when the queue is full, `HDL_QUARANTINED`,
-   *   `HDL_THREAD_CRASHED`, `HDL_NOT_CLONEABLE`, `HDL_THREAD_IMPORT`, `HDL_JOB_NOT_FOUND`,
+   *   `HDL_THREAD_CRASHED`, `HDL_THREAD_FILE`, `HDL_NOT_CLONEABLE`, `HDL_THREAD_IMPORT`, `HDL_JOB_NOT_FOUND`,
    *   `HDL_TIMEOUT`, `HDL_CANCELLED`, `HDL_CLOSED`; `HDL_UNRESPONSIVE` when its thread is in
    *   native code and cannot be ended.
    *
@@ -351,6 +352,11 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     const what = `Job "${name ?? task.job}"`
     if (grace !== undefined) checkDuration('grace', grace)
     if (!this.#life.isRunning) return Promise.reject(this.#life.closed())
+    try {
+      threadFile('jobs')
+    } catch (error) {
+      return Promise.reject(error as HeddleError)
+    }
     if (signal?.aborted) return Promise.reject(reasonError(what, signal.reason))
     if (deadline !== undefined && !(checkDuration('deadline', deadline) > 0)) {
       return Promise.reject(new HeddleError('HDL_TIMEOUT', { what, limit: deadline }))

@@ -1,4 +1,5 @@
-import { isMarkedAsUntransferable, type Transferable } from 'node:worker_threads'
+// By name it could not be linked on an old Node, which is to get a clear sentence: see kernel/node-version.ts.
+import workerThreads, { type Transferable } from 'node:worker_threads'
 
 /** Below this a copy is as fast as a transfer, and leaves the job's own buffer alone. */
 const leastTransferred = 16 * 1024
@@ -16,7 +17,7 @@ function wholeBuffer(value: unknown): ArrayBuffer | undefined {
       'its buffer was given away with an earlier result; return a new one, or a copy, each time',
     )
   }
-  if (buffer.byteLength < leastTransferred || isMarkedAsUntransferable(buffer)) return undefined
+  if (buffer.byteLength < leastTransferred || workerThreads.isMarkedAsUntransferable(buffer)) return undefined
   if (ArrayBuffer.isView(value) && value.byteLength !== buffer.byteLength) return undefined
   return buffer
 }

@@ -24,6 +24,7 @@ import {
 import { HeddleError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
+import { threadFile } from '../kernel/thread-file.ts'
 import { ArtifactReader } from './artifact-flow.ts'
 import { clause, decodeError, encodeError } from './error-wire.ts'
 import { loadBudget, observeLoop, wholeThread, type JobRecord } from './job-records.ts'
@@ -56,12 +57,6 @@ export interface ThreadOptions {
   readonly loadLimit: number
   readonly resourceLimits: ResourceLimits | undefined
 }
-
-/** Threads run the same kind of file as the loop does: sources from sources, built from built. */
-const entry = new URL(
-  import.meta.url.endsWith('.ts') ? './entry.ts' : './entry.js',
-  import.meta.url,
-)
 
 export class Thread {
   readonly id: number
@@ -109,9 +104,9 @@ export class Thread {
       logWords: this.#log.words,
       loadLimit,
     }
-    this.#worker = new Worker(entry, {
+    this.#worker = new Worker(threadFile('jobs'), {
       name: `heddle-${options.id}`,
-      workerData: data,
+      workerData: { ...data, role: 'jobs' },
       transferList: [port2],
       // A main program that is loaded for its jobs finds the arguments it was started with.
       argv: process.argv.slice(2),

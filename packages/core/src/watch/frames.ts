@@ -1,14 +1,15 @@
 import type { CallSiteObject } from 'node:util'
 import { currentCallSites, formatPosition } from '../kernel/call-site.ts'
+import { addressInPackage } from '../kernel/own-file.ts'
 
 /** Deep enough to reach user code below a parser's or a renderer's own recursion. */
 const deepestLook = 100
 
 /** The watch itself stands on top of the stack, and where runBlamed() is: nobody wants to see that. */
-const ownFolder = new URL('.', import.meta.url).href
+const ownFolder = addressInPackage('watch/')
 
 /** Stands above the user's code while a native function that was replaced returns. */
-const nativeCalls = new URL('./native-calls.', import.meta.url).href
+const nativeCalls = addressInPackage('watch/native-calls.')
 
 function format(site: CallSiteObject): string {
   const position = formatPosition(site)

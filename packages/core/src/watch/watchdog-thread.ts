@@ -63,9 +63,15 @@ async function watch(): Promise<void> {
   }
 }
 
-// An open port keeps this thread's loop turning while it waits for an answer.
-port.ref()
-const notice = await tryOut()
-port.postMessage(notice)
-if (notice.blind === undefined) await watch()
-port.close()
+async function start(): Promise<void> {
+  // An open port keeps this thread's loop turning while it waits for an answer.
+  port.ref()
+  const notice = await tryOut()
+  port.postMessage(notice)
+  if (notice.blind === undefined) await watch()
+  port.close()
+}
+
+// A CommonJS bundle cannot await at its top level. A rejection ends the thread with its reason.
+// oxlint-disable-next-line typescript/no-floating-promises -- see above
+void start()

@@ -1,5 +1,6 @@
 import { Worker, isMainThread } from 'node:worker_threads'
 import { describe } from '../errors.ts'
+import { threadFile } from '../kernel/thread-file.ts'
 import { afterReactions } from '../kernel/turn.ts'
 import {
   beatWord,
@@ -17,12 +18,6 @@ export type Look = (beat: number) => void
 const looks: Map<number, Look> = ((globalThis as Record<symbol, unknown>)[
   Symbol.for('heddle.watch')
 ] ??= new Map()) as Map<number, Look>
-
-/** Sources start sources, built files start built files. */
-const entry = new URL(
-  import.meta.url.endsWith('.ts') ? './watchdog-thread.ts' : './watchdog-thread.js',
-  import.meta.url,
-)
 
 /** The thread that looks at the loop while it is stuck, seen from the loop. */
 export class Watchdog {
@@ -57,9 +52,9 @@ export class Watchdog {
     const question = `globalThis[Symbol.for('heddle.watch')]?.get(${this.#id})`
     const data: WatchdogData = { words: this.#words, patience, question }
     try {
-      this.#worker = new Worker(entry, {
+      this.#worker = new Worker(threadFile('watchdog'), {
         name: 'heddle-watchdog',
-        workerData: data,
+        workerData: { ...data, role: 'watchdog' },
         // Without the program's own preloads, which may be large and may have effects.
         execArgv: [],
         resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },

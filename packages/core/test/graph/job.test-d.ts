@@ -29,6 +29,9 @@ export const inThread = job(
   },
 )
 
+// @ts-expect-error a job that leaves the loop says where it is defined
+job({ name: 'no module', place: 'thread' }, (n: number) => n)
+
 const g = new Graph()
 const pages = g.add(
   'pages',

@@ -18,6 +18,7 @@ import { HeddleError } from '../../errors.ts'
 import { checkCount, checkName, checkOptions, type OptionNames } from '../../kernel/check.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
+import { threadFile } from '../../kernel/thread-file.ts'
 import { formatVersion } from '../../codec/tags.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../tier.ts'
@@ -46,11 +47,6 @@ export interface DiskTierOptions {
   readonly durability?: 'fsync' | 'process' | undefined
   readonly kernel?: Kernel | undefined
 }
-
-const threadFile = new URL(
-  import.meta.url.endsWith('.ts') ? './disk/disk-thread.ts' : './disk/disk-thread.js',
-  import.meta.url,
-)
 
 const optionNames = {
   directory: 1,
@@ -156,9 +152,9 @@ class DiskTier implements CacheTier {
 
   async #start(): Promise<number> {
     const link = new HostLink({
-      entry: threadFile,
+      entry: threadFile('diskCache'),
       name: 'heddle-cache',
-      data: this.#data,
+      data: { ...this.#data, role: 'diskCache' },
       store: this.#data.directory,
       what: 'The disk tier',
       clock: this.#clock,

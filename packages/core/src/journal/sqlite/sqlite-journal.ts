@@ -19,6 +19,7 @@ import { FolderArtifacts } from '../../artifacts/folder/folder-artifacts.ts'
 import { artifactsBeside } from '../../artifacts/open-artifacts.ts'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { threadFile } from '../../kernel/thread-file.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import type { Lease } from '../../sync/shared.ts'
@@ -82,10 +83,6 @@ export interface SqliteJournalOptions {
   readonly readOnly: boolean
   readonly retry: Required<JournalRetry>
 }
-
-/** Sources start sources, built files start built files. */
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-const readerEntry = new URL(`./reader-thread.${extension}`, import.meta.url)
 
 export async function openSqliteJournal(
   file: string,
@@ -438,9 +435,9 @@ class SqliteJournal implements Journal {
     const session = this.#session
     const data: ReaderData = { file: this.#file, address: this.address, session }
     const link = new HostLink({
-      entry: readerEntry,
+      entry: threadFile('journalReader'),
       name: 'heddle-journal-reader',
-      data,
+      data: { ...data, role: 'journalReader' },
       store: this.#file,
       what: `The journal ${this.#file}`,
       clock: this.#kernel.clock,

@@ -16,6 +16,7 @@ import { type HeddleError } from '../../errors.ts'
 import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
 import type { Clock, Timer } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
+import { threadFile } from '../../kernel/thread-file.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import { withoutPasswords } from '../../store/postgres/address.ts'
 import type { StoreChange, StoreQuestion } from '../../store/sqlite/messages.ts'
@@ -39,10 +40,6 @@ import type {
 import type { BatchWire } from '../batch.ts'
 import { Outbox } from '../outbox.ts'
 import { storeError } from './sqlite-error.ts'
-
-/** Sources start sources, built files start built files. */
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-const writerEntry = new URL(`./writer-thread.${extension}`, import.meta.url)
 
 /** The number of the store among the roles of the thread: see writer-role.ts. */
 const storeRole = 1
@@ -92,9 +89,9 @@ export class WriteSide {
     const lock = nextLockName(openedAt)
     const data: WriterData = { file, durability, pid: process.pid, openedAt, lock }
     this.#link = new HostLink({
-      entry: writerEntry,
+      entry: threadFile('journalWriter'),
       name: 'heddle-journal',
-      data,
+      data: { ...data, role: 'journalWriter' },
       store: file,
       what: `The journal ${file}`,
       clock: kernel.clock,
