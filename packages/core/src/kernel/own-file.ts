@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 
 declare const __filename: string
 
-const own: string = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href
+const own: string = import.meta.url ?? pathToFileURL(__filename).href
 
 /** The address of the bundle that this package is part of; undefined when it is not bundled. */
 export const bundleUrl: string | undefined = isOwnLayout(own) ? undefined : own

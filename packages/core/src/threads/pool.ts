@@ -355,7 +355,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     try {
       threadFile('jobs')
     } catch (error) {
-      return Promise.reject(error as HeddleError)
+      return Promise.reject(error)
     }
     if (signal?.aborted) return Promise.reject(reasonError(what, signal.reason))
     if (deadline !== undefined && !(checkDuration('deadline', deadline) > 0)) {

@@ -17,7 +17,8 @@ function wholeBuffer(value: unknown): ArrayBuffer | undefined {
       'its buffer was given away with an earlier result; return a new one, or a copy, each time',
     )
   }
-  if (buffer.byteLength < leastTransferred || workerThreads.isMarkedAsUntransferable(buffer)) return undefined
+  if (buffer.byteLength < leastTransferred || workerThreads.isMarkedAsUntransferable(buffer))
+    return undefined
   if (ArrayBuffer.isView(value) && value.byteLength !== buffer.byteLength) return undefined
   return buffer
 }

@@ -11,9 +11,17 @@ test('a job runs on the loop unless it says otherwise', () => {
 
 test('a thread job must say where it is defined', () => {
   assert.throws(
+    // @ts-expect-error the types refuse it too
     () => job({ name: 'a', place: 'thread' }, () => 1),
     (error) => isError(error, 'HDL_THREAD_MODULE') && /import\.meta\.url/.test(error.help),
   )
+})
+
+test('a CommonJS module is named by its __filename, which becomes an address', () => {
+  const file = fileURLToPath(new URL('commonjs-job.cjs', import.meta.url))
+  const made = job({ name: 'a', place: 'thread', module: file }, () => 1)
+  assert.equal(made.module, new URL('commonjs-job.cjs', import.meta.url).href)
+  assert.equal(jobsOf(made.module).get('a'), made)
 })
 
 test('jobs are found by module and name', () => {

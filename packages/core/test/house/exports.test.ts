@@ -56,7 +56,14 @@ test('package.json has an entry for each tier, with the source first', () => {
     ])
     assert.ok(existsSync(path.join(root, 'packages/core/src', `${tier}.ts`)))
   }
-  assert.equal(Object.keys(exports).length, tiers.length + 1, 'the tiers and package.json')
+  const others = ['./thread', './package.json']
+  assert.equal(Object.keys(exports).length, tiers.length + others.length, others.join(' and '))
+  // What threads of a bundle start from: an entry point for bundlers, without names.
+  assert.deepEqual(Object.values(exports['./thread'] ?? {}), [
+    './src/thread.ts',
+    './dist/thread.d.ts',
+    './dist/thread.js',
+  ])
 })
 
 /** Types that users name when they write a part of their own: `cacheTierCases` takes such a tier. */

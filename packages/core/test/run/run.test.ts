@@ -80,7 +80,11 @@ test('throw, exit, uncaught error and out of memory in a thread fail only their 
   assert.equal(result.blocked.get('after exits'), 'exits')
   assert.throws(
     () => result.of(after),
-    (error) => isError(error, 'HDL_NO_RESULT'),
+    (error) =>
+      isError(error, 'HDL_NO_RESULT') &&
+      error.message.includes('was blocked by "exits"') &&
+      // What stopped the node it was waiting for: the reader looks for nothing else.
+      isError(error.cause, 'HDL_THREAD_CRASHED'),
   )
 })
 
