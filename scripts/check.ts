@@ -3,10 +3,10 @@
  *
  * All steps run and all findings are shown, so that one round of repairs is enough.
  */
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { root, runNode, runNpm, runTool, type ToolResult } from './tool.ts'
+import { publicPackages, runNode, runNpm, runTool, type ToolResult } from './tool.ts'
 
 type Step = readonly [name: string, action: () => Promise<ToolResult>]
 
@@ -17,17 +17,6 @@ async function show([name, action]: Step): Promise<boolean> {
   console.log(`${name.padEnd(8)} ${ok ? 'ok    ' : 'FAILED'} ${seconds.padStart(5)} s`)
   if (!ok) console.log(`${output.trim()}\n`)
   return ok
-}
-
-/** Folders of the packages that are published: those under packages/ that are not private. */
-function publicPackages(): string[] {
-  const parent = path.join(root, 'packages')
-  return readdirSync(parent)
-    .map((name) => path.join(parent, name))
-    .filter((folder) => {
-      const text = readFileSync(path.join(folder, 'package.json'), 'utf8')
-      return (JSON.parse(text) as { private?: boolean }).private !== true
-    })
 }
 
 /** Looks at each package as its users get it: packed, not as it lies here. */

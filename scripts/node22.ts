@@ -47,7 +47,7 @@ export async function testOnNode22(options: Node22Options): Promise<Node22Result
   const files = options.files.filter(isCoreTest)
   const nothing = { ok: true, counts: new Map<string, number>() }
   if (files.length === 0) return { ...nothing, skipped: 'none of the files is a test of core' }
-  const found = await install()
+  const found = await installNode22()
   if ('missing' in found) return { ...nothing, skipped: found.missing }
   await compile()
   return runTests(found.node, files, options)
@@ -57,8 +57,8 @@ function isCoreTest(file: string): boolean {
   return file.startsWith('packages/core/test/') && !file.startsWith('packages/core/test/house/')
 }
 
-/** The program, or in words why there is none on this machine. */
-async function install(): Promise<{ node: string } | { missing: string }> {
+/** The program, or in words why this machine cannot have it. */
+export async function installNode22(): Promise<{ node: string } | { missing: string }> {
   const { optionalDependencies } = JSON.parse(
     readFileSync(path.join(home, 'package.json'), 'utf8'),
   ) as { optionalDependencies: Record<string, string> }

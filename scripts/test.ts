@@ -25,6 +25,7 @@ const patterns = [
   'servers/test/**/*.test.ts',
   'chaos/test/**/*.test.ts',
   'examples/*/test/**/*.test.ts',
+  'scripts/test/**/*.test.ts',
 ]
 
 /**
