@@ -4,7 +4,6 @@
  */
 import { Command, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
-import { followShellOfNpx, holdLifeline } from './lifeline.ts'
 import { describeMissing, missingPackage } from './optional-package.ts'
 import { guardOutputs } from './output/lost-output.ts'
 import { readVersion } from './version.ts'
@@ -142,8 +141,16 @@ async function report(error: unknown): Promise<void> {
   process.exitCode = exitCodes.failed
 }
 
+/** A command may run for long; help and version end by themselves, and load nothing of core. */
+async function endWithParent(): Promise<void> {
+  const { followShellOfNpx, holdLifeline } = await import('./lifeline.ts')
+  holdLifeline()
+  followShellOfNpx()
+}
+
 async function main(args: readonly string[]): Promise<void> {
   const [own, rest] = split(args)
+  if (own.some((word) => Object.hasOwn(commands, word))) await endWithParent()
   const program = await makeProgram(own, { rest })
   try {
     await program.parseAsync(own, { from: 'user' })
@@ -153,8 +160,6 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-holdLifeline()
-followShellOfNpx()
 guardOutputs()
 // The journal keeps the command line of a run: what people typed, not where the launcher found us.
 process.argv[1] = 'heddle'

@@ -16,6 +16,19 @@ test('--help lists every command, --version the version; both end with 0', async
   assert.deepEqual([version.code, /^\d+\.\d+\.\d+\n$/.test(version.stdout)], [0, true])
 })
 
+test('the help and the version load nothing of our other packages', async () => {
+  const hook = `import { registerHooks } from 'node:module'
+    registerHooks({ resolve(specifier, context, next) {
+      if (specifier.startsWith('@heddle/')) throw new Error('loaded ' + specifier)
+      return next(specifier, context)
+    } })`
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}` }
+  for (const flag of ['--help', '--version']) {
+    const { code, stderr } = await runProgram([flag], { cwd, env })
+    assert.equal(code, 0, stderr)
+  }
+})
+
 for (const command of ['run', 'runs list', 'serve', 'doctor', 'init']) {
   test(`${command} --help has an example and the exit codes, and tells of --json`, async () => {
     const words = command.split(' ')
