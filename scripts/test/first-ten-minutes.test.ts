@@ -3,7 +3,15 @@
  * machine that has our packages and gets all others from the public one. Without a network they are skipped.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -54,6 +62,15 @@ function expectOk(what: string, { ok, output }: ToolResult): string {
   return output
 }
 
+const mostCoreBytes = 6_000_000
+
+function sizeOf(folder: string): number {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0)
+}
+
 describe('from an empty folder', { skip, concurrency: 1 }, () => {
   let registry: Verdaccio
   let home: string
@@ -102,6 +119,8 @@ describe('from an empty folder', { skip, concurrency: 1 }, () => {
     expectOk('npm install', await npm(['install', '--save-dev', ...more], folder))
     assert.match(expectOk('npm start', await npm(['start'], folder)), /4 succeeded|total south/)
     expectOk('npm test', await npm(['test'], folder))
+    const size = sizeOf(path.join(folder, 'node_modules/@heddle/core'))
+    assert.ok(size < mostCoreBytes, `@heddle/core takes ${size} bytes`)
     const { version } = JSON.parse(
       readFileSync(path.join(folder, 'node_modules/typescript/package.json'), 'utf8'),
     ) as { version: string }

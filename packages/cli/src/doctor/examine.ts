@@ -1,9 +1,18 @@
+import { systemKernel } from '@heddle/core/lowlevel'
 import { Output } from '../output/output.ts'
 import { paint, span, type Line } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { chooseView, type Surroundings } from '../terminal/capabilities.ts'
 import type { Check } from './check.ts'
 import { checkPostgres } from './check-postgres.ts'
+import {
+  checkClock,
+  checkFolder,
+  checkLimits,
+  checkModuleType,
+  checkTypescript,
+  limitOfOpenFiles,
+} from './check-project.ts'
 import {
   checkJournal,
   checkLoopWatch,
@@ -38,6 +47,11 @@ export async function examine({ json, places }: ExamineOptions): Promise<boolean
     await checkThreads(),
     await checkLoopWatch(),
     checkTerminal(surroundings, size),
+    await checkModuleType(process.cwd()),
+    checkTypescript(process.cwd()),
+    await checkFolder(process.cwd()),
+    checkClock(systemKernel.clock.wallTime()),
+    checkLimits(limitOfOpenFiles(), process.availableMemory()),
     ...(await Promise.all(places.map(checkWhere))).flat(),
   ]
   const ok = checks.every((check) => check.ok)

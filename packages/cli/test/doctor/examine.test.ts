@@ -8,7 +8,9 @@ const cwd = os.tmpdir()
 test('doctor prints a line for each check and ends with 0; with --json one object', async () => {
   const plain = await runProgram(['doctor'], { cwd })
   assert.equal(plain.code, 0, plain.stdout)
-  for (const name of ['node', 'sqlite', 'threads', 'loop watch', 'terminal']) {
+  const machine = ['node', 'sqlite', 'threads', 'loop watch', 'terminal']
+  const project = ['modules', 'typescript', 'folder', 'clock', 'limits']
+  for (const name of [...machine, ...project]) {
     assert.match(plain.stdout, new RegExp(`^✓ ${name} `, 'm'))
   }
   const json = await runProgram(['doctor', '--json'], { cwd })
@@ -16,7 +18,7 @@ test('doctor prints a line for each check and ends with 0; with --json one objec
     { ok: boolean; checks: { name: string; ok: boolean }[] },
   ]
   assert.equal(result.ok, true)
-  assert.equal(result.checks.length, 5)
+  assert.equal(result.checks.length, 10)
 })
 
 test('doctor ends with 1 when something is missing, and says what to do', async () => {
