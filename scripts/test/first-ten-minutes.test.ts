@@ -62,6 +62,9 @@ function expectOk(what: string, { ok, output }: ToolResult): string {
   return output
 }
 
+/** Milliseconds. Installs are slow beside eight busy processes on two cores; a hang still ends. */
+const patience = 3_600_000
+
 const mostCoreBytes = 6_000_000
 
 function sizeOf(folder: string): number {
@@ -71,7 +74,7 @@ function sizeOf(folder: string): number {
     .reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0)
 }
 
-describe('from an empty folder', { skip, concurrency: 1 }, () => {
+describe('from an empty folder', { skip, concurrency: 1, timeout: patience }, () => {
   let registry: Verdaccio
   let home: string
   let env: NodeJS.ProcessEnv
@@ -90,7 +93,7 @@ describe('from an empty folder', { skip, concurrency: 1 }, () => {
       npm_config_cache: path.join(root, 'node_modules/.cache/npm-of-tests'),
       CI: '1',
     }
-  })
+  }, { timeout: patience })
 
   after(async () => {
     await registry.close()
@@ -109,7 +112,7 @@ describe('from an empty folder', { skip, concurrency: 1 }, () => {
 
   const manifest = JSON.stringify({ name: 'mine', private: true, type: 'module' })
 
-  test('npm create heddle: a project that runs, passes its test and its types, on Node 24 and 22', async () => {
+  test('npm create heddle: a project that runs, passes its test and its types, on Node 24 and 22', { timeout: patience }, async () => {
     const parent = emptyFolder('npm')
     const npm = (args: readonly string[], cwd: string): Promise<ToolResult> =>
       runNpm(args, { cwd, env })
@@ -158,7 +161,7 @@ describe('from an empty folder', { skip, concurrency: 1 }, () => {
     }
   })
 
-  test('pnpm add heddle: the program of the README', async () => {
+  test('pnpm add heddle: the program of the README', { timeout: patience }, async () => {
     const folder = emptyFolder('pnpm')
     write(folder, {
       'package.json': manifest,
@@ -174,7 +177,7 @@ describe('from an empty folder', { skip, concurrency: 1 }, () => {
     expectOk('heddle --version', await runNode(version, { cwd: folder, env }))
   })
 
-  test('yarn add heddle: the program of the README', async () => {
+  test('yarn add heddle: the program of the README', { timeout: patience }, async () => {
     const folder = emptyFolder('yarn')
     write(folder, {
       'package.json': manifest,

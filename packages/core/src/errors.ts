@@ -180,7 +180,7 @@ export const errorTable = {
       by?: string | undefined
     }) =>
       `${p.what} was cancelled (${p.source}${p.by === undefined ? '' : ` by ${p.by}`})${p.reason === undefined ? '' : `: ${p.reason}`}.`,
-    'Nothing to repair: somebody asked for it. `source`, `by` and `reason` say who and why.',
+    'Nothing to repair: a caller asked for it. `source`, `by` and `reason` say who and why.',
   ),
   HDL_COMMAND_FAILED: entry(
     true,
@@ -634,7 +634,7 @@ export const errorTable = {
       saved?: string | undefined
     }) =>
       `${p.path} is damaged (${p.problem}); ${p.runs} run${p.runs === 1 ? '' : 's'} with ${p.rows} rows can be read${p.saved === undefined ? '' : ` and were saved to ${p.saved}`}.`,
-    'The damaged file is as it was. Go on with the saved part or with a backup, and check the disk.',
+    'The damaged file is as it was. Continue with the saved part or with a backup, and check the disk.',
   ),
   HDL_JOURNAL_GONE: entry(
     false,

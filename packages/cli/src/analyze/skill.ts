@@ -29,7 +29,7 @@ export async function writeSkill(folder: string): Promise<boolean> {
 
 export const skillText = `---
 name: heddle-analyze
-description: Find async races and event loop blocking in TypeScript and JavaScript. Use it when someone asks about a race, a deadlock, a leak at shutdown or a stale result, and on your own after you have written or reviewed async code that touches state which more than one task can reach.
+description: Find async races and event loop blocking in TypeScript and JavaScript. Use it when the user asks about a race, a deadlock, a leak at shutdown or a stale result, and on your own after you have written or reviewed async code that touches state which more than one task can reach.
 ---
 
 # Concurrency analysis with heddle
@@ -39,7 +39,7 @@ does not run the code. It names the interleaving that goes wrong and ways to rep
 
 ## When
 
-On demand: someone points at code (a file, lines, a function, a pasted snippet), or describes something that
+On demand: the user points at code (a file, lines, a function, a pasted snippet), or describes something that
 happens "sometimes".
 
 On your own, before you call a change done, when the change
@@ -75,7 +75,7 @@ each step, the window, the class and the repairs. Then:
 1. Read the code at both places. The analysis does not know what callers promise to each other.
 2. Ask whether two of these tasks can really run at once: two requests, a request and close(), a timer and a call.
    The evidence in the finding says why the analysis thinks so.
-3. Ask what someone would notice: a lost update, a leak, an error after close, work done twice. If the answer is
+3. Ask what a user would notice: a lost update, a leak, an error after close, work done twice. If the answer is
    "nothing", accept it in the code with the reason: \`// heddle-ignore H101 -- why it cannot go wrong here\`.
 4. Prefer the repair that closes the most steps of the window and adds the fewest new waits. Name its risk: a mutex
    can deadlock when it is taken twice, a shared promise shares its error, a second check must undo what was made.

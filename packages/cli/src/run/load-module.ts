@@ -35,7 +35,7 @@ async function checkFile(file: string, resolved: string): Promise<void> {
   if (found.isDirectory()) throw new HeddleError('HDL_NO_MODULE', { file, problem: 'is a folder' })
   const extension = path.extname(file)
   if (!extensions.includes(extension)) {
-    const problem = `is no module that Node can import (${extensions.join(', ')})`
+    const problem = `is not a module that Node can import (${extensions.join(', ')})`
     throw new HeddleError('HDL_NO_MODULE', { file, problem })
   }
 }

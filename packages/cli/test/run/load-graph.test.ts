@@ -81,7 +81,7 @@ test('a file that is missing, a folder, or no module', async () => {
   assert.equal(await failing(path.join(folder, 'sub'), 'HDL_NO_MODULE'), 'sub is a folder.')
   assert.match(
     await failing(write('a.md', '#'), 'HDL_NO_MODULE'),
-    /^a\.md is no module that Node can import/,
+    /^a\.md is not a module that Node can import/,
   )
   assert.match(await failing(write('a.tsx', ''), 'HDL_NO_MODULE'), /^a\.tsx is no module/)
 })

@@ -32,7 +32,7 @@ const listenProblems: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there',
   EADDRNOTAVAIL: 'this machine has no such address',
   EACCES: 'this user may not',
-  ENOTFOUND: 'nobody knows this name',
+  ENOTFOUND: 'the name is not known',
 }
 
 /** What the name means on this machine: often an address of each family, and clients take either. */

@@ -52,7 +52,7 @@ export function jobMetrics(service: ServiceStats, timings: JobTimings): readonly
     ),
     gauge(
       'heddle_stopping',
-      'Tasks that were told to stop and still have their slot.',
+      'Tasks that were asked to stop and still have their permit.',
       perStage(({ stopping }) => stopping),
     ),
     counter(

@@ -26,7 +26,7 @@ export const makeApprovalLink = contract({
   ...change,
   method: 'POST',
   path: '/runs/:id/signals/:name/links',
-  summary: 'A link by which someone without an account sends a signal, once',
+  summary: 'A link by which a person without an account sends a signal, once',
   params: SignalParams,
   bodySchema: LinkBody,
   responses: { 201: Type.Object({ link: Type.String(), expires_at: Type.Number() }) },

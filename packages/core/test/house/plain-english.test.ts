@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { files, read } from './tree.ts'
+
+/** Phrases that readers stumble over, with what to write instead. */
+const banned: readonly (readonly [phrase: RegExp, instead: string])[] = [
+  [/(?<!there )\b(?:is|are|was|were) no (?!longer\b|more\b)\w+/gi, '"is not a …"'],
+  [/\b(?:somebody|someone|nobody|anybody|anyone)\b/gi, 'caller, client, user, job'],
+  [/\b(?:is|are|was|were|been) told\b(?! apart)/gi, 'reported, notified, answered with'],
+  [/\bgo(?:es|ne)? on with\b/gi, 'resume, continue'],
+]
+
+/** The texts in quotes of a source file: what its users may see. Comments are left out. */
+function stringsOf(file: string): { readonly text: string; readonly line: number }[] {
+  const source = read(file)
+  const tokens =
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g
+  return Array.from(source.matchAll(tokens))
+    .filter(([text]) => !text.startsWith('/'))
+    .map(({ 0: text, index }) => ({ text, line: source.slice(0, index).split('\n').length }))
+}
+
+function phrasesIn(text: string): string[] {
+  return banned.flatMap(([phrase, instead]) =>
+    Array.from(text.matchAll(phrase), ([found]) => `"${found}", write ${instead}`),
+  )
+}
+
+test('a phrase that is banned is found, and what resembles it is not', () => {
+  for (const text of ['This is no module', 'Nobody waits', 'The job is told to stop']) {
+    assert.equal(phrasesIn(text).length, 1, text)
+  }
+  const fine = 'There is no room, it is no longer there, and they cannot be told apart.'
+  assert.deepEqual(phrasesIn(fine), [])
+})
+
+test('messages of errors, of the command line and of the server use plain words', () => {
+  const sources = files(
+    'packages/core/src/errors.ts',
+    'packages/cli/src/**/*.ts',
+    'packages/server/src/**/*.ts',
+    'packages/worker/src/**/*.ts',
+  )
+  const found = sources.flatMap((file) =>
+    stringsOf(file).flatMap(({ text, line }) =>
+      phrasesIn(text).map((problem) => `${file}:${line}: ${problem}`),
+    ),
+  )
+  assert.deepEqual(found, [])
+})
+
+test('the README and the guides use plain words', () => {
+  const pages = files('README.md', 'docs/README.md', 'docs/concepts.md', 'docs/guide/*.md')
+  const found = pages.flatMap((page) =>
+    read(page)
+      .split('\n')
+      .flatMap((text, n) => phrasesIn(text).map((problem) => `${page}:${n + 1}: ${problem}`)),
+  )
+  assert.deepEqual(found, [])
+})
