@@ -79,21 +79,24 @@ describe('from an empty folder', { skip, concurrency: 1, timeout: patience }, ()
   let home: string
   let env: NodeJS.ProcessEnv
 
-  before(async () => {
-    home = mkdtempSync(path.join(os.tmpdir(), 'heddle-ten-minutes-'))
-    registry = await startPackedRegistry()
-    const { NODE_OPTIONS: _, ...rest } = process.env
-    env = {
-      ...rest,
-      npm_config_registry: registry.url,
-      npm_config_audit: 'false',
-      npm_config_fund: 'false',
-      npm_config_update_notifier: 'false',
-      // Other releases of ours with the same version are in the user's cache, and not the same.
-      npm_config_cache: path.join(root, 'node_modules/.cache/npm-of-tests'),
-      CI: '1',
-    }
-  }, { timeout: patience })
+  before(
+    async () => {
+      home = mkdtempSync(path.join(os.tmpdir(), 'heddle-ten-minutes-'))
+      registry = await startPackedRegistry()
+      const { NODE_OPTIONS: _, ...rest } = process.env
+      env = {
+        ...rest,
+        npm_config_registry: registry.url,
+        npm_config_audit: 'false',
+        npm_config_fund: 'false',
+        npm_config_update_notifier: 'false',
+        // Other releases of ours with the same version are in the user's cache, and not the same.
+        npm_config_cache: path.join(root, 'node_modules/.cache/npm-of-tests'),
+        CI: '1',
+      }
+    },
+    { timeout: patience },
+  )
 
   after(async () => {
     await registry.close()
@@ -112,54 +115,58 @@ describe('from an empty folder', { skip, concurrency: 1, timeout: patience }, ()
 
   const manifest = JSON.stringify({ name: 'mine', private: true, type: 'module' })
 
-  test('npm create heddle: a project that runs, passes its test and its types, on Node 24 and 22', { timeout: patience }, async () => {
-    const parent = emptyFolder('npm')
-    const npm = (args: readonly string[], cwd: string): Promise<ToolResult> =>
-      runNpm(args, { cwd, env })
-    expectOk('npm create', await npm(['create', '--yes', 'heddle', 'my-work'], parent))
-    const folder = path.join(parent, 'my-work')
-    const more = ['vitest@4', 'esbuild@0.28']
-    expectOk('npm install', await npm(['install', '--save-dev', ...more], folder))
-    assert.match(expectOk('npm start', await npm(['start'], folder)), /4 succeeded|total south/)
-    expectOk('npm test', await npm(['test'], folder))
-    const size = sizeOf(path.join(folder, 'node_modules/@heddle/core'))
-    assert.ok(size < mostCoreBytes, `@heddle/core takes ${size} bytes`)
-    const { version } = JSON.parse(
-      readFileSync(path.join(folder, 'node_modules/typescript/package.json'), 'utf8'),
-    ) as { version: string }
-    assert.match(version, /^5\.9\./)
-    expectOk('tsc 5.9', await npm(['run', 'check'], folder))
-    expectOk('tsc 7', await runTool('tsc', ['-p', folder]))
+  test(
+    'npm create heddle: a project that runs, passes its test and its types, on Node 24 and 22',
+    { timeout: patience },
+    async () => {
+      const parent = emptyFolder('npm')
+      const npm = (args: readonly string[], cwd: string): Promise<ToolResult> =>
+        runNpm(args, { cwd, env })
+      expectOk('npm create', await npm(['create', '--yes', 'heddle', 'my-work'], parent))
+      const folder = path.join(parent, 'my-work')
+      const more = ['vitest@4', 'esbuild@0.28']
+      expectOk('npm install', await npm(['install', '--save-dev', ...more], folder))
+      assert.match(expectOk('npm start', await npm(['start'], folder)), /4 succeeded|total south/)
+      expectOk('npm test', await npm(['test'], folder))
+      const size = sizeOf(path.join(folder, 'node_modules/@heddle/core'))
+      assert.ok(size < mostCoreBytes, `@heddle/core takes ${size} bytes`)
+      const { version } = JSON.parse(
+        readFileSync(path.join(folder, 'node_modules/typescript/package.json'), 'utf8'),
+      ) as { version: string }
+      assert.match(version, /^5\.9\./)
+      expectOk('tsc 5.9', await npm(['run', 'check'], folder))
+      expectOk('tsc 7', await runTool('tsc', ['-p', folder]))
 
-    const old = await installNode22()
-    if ('node' in old) {
-      const files = ['--test', 'test/jobs.test.ts']
-      expectOk('the test on Node 22', await runNode(files, { cwd: folder, env, node: old.node }))
-      const run = ['node_modules/heddle/bin/heddle.js', 'run', 'src/graph.ts']
-      expectOk('heddle run on Node 22', await runNode(run, { cwd: folder, env, node: old.node }))
-    }
+      const old = await installNode22()
+      if ('node' in old) {
+        const files = ['--test', 'test/jobs.test.ts']
+        expectOk('the test on Node 22', await runNode(files, { cwd: folder, env, node: old.node }))
+        const run = ['node_modules/heddle/bin/heddle.js', 'run', 'src/graph.ts']
+        expectOk('heddle run on Node 22', await runNode(run, { cwd: folder, env, node: old.node }))
+      }
 
-    write(folder, { 'jobs.vitest.test.ts': vitestProgram, 'main.ts': program })
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run', 'jobs.vitest.test.ts']
-    expectOk('vitest', await runNode(vitest, { cwd: folder, env }))
+      write(folder, { 'jobs.vitest.test.ts': vitestProgram, 'main.ts': program })
+      const vitest = ['node_modules/vitest/vitest.mjs', 'run', 'jobs.vitest.test.ts']
+      expectOk('vitest', await runNode(vitest, { cwd: folder, env }))
 
-    for (const [format, extension] of [
-      ['esm', 'mjs'],
-      ['cjs', 'cjs'],
-    ] as const) {
-      const bundle = [
-        'node_modules/esbuild/bin/esbuild',
-        'main.ts',
-        'heddle-thread=@heddle/core/thread',
-        ...['--bundle', '--platform=node', `--format=${format}`, '--log-level=error'],
-        ...[`--outdir=${path.join(home, format)}`, `--out-extension:.js=.${extension}`],
-      ]
-      expectOk('esbuild', await runNode(bundle, { cwd: folder, env }))
-      // Outside of the project: nothing but the bundle is there.
-      const output = await runNode([`main.${extension}`], { cwd: path.join(home, format), env })
-      assert.ok(expectOk(`the ${format} bundle`, output).includes(printed))
-    }
-  })
+      for (const [format, extension] of [
+        ['esm', 'mjs'],
+        ['cjs', 'cjs'],
+      ] as const) {
+        const bundle = [
+          'node_modules/esbuild/bin/esbuild',
+          'main.ts',
+          'heddle-thread=@heddle/core/thread',
+          ...['--bundle', '--platform=node', `--format=${format}`, '--log-level=error'],
+          ...[`--outdir=${path.join(home, format)}`, `--out-extension:.js=.${extension}`],
+        ]
+        expectOk('esbuild', await runNode(bundle, { cwd: folder, env }))
+        // Outside of the project: nothing but the bundle is there.
+        const output = await runNode([`main.${extension}`], { cwd: path.join(home, format), env })
+        assert.ok(expectOk(`the ${format} bundle`, output).includes(printed))
+      }
+    },
+  )
 
   test('pnpm add heddle: the program of the README', { timeout: patience }, async () => {
     const folder = emptyFolder('pnpm')

@@ -26,7 +26,8 @@ export async function checkModuleType(folder: string, read: ReadText = readText)
       const text = await read(file)
       if (text !== undefined) {
         const { type } = JSON.parse(text) as { type?: string }
-        const found = type === 'module' ? 'ES modules' : 'CommonJS: jobs in threads name `__filename`'
+        const found =
+          type === 'module' ? 'ES modules' : 'CommonJS: jobs in threads name `__filename`'
         return { name, ok: true, found: `${found} (${file})` }
       }
     } catch (error) {
@@ -61,7 +62,8 @@ export function checkTypescript(folder: string, find: FindVersion = findVersion)
     return { name, ok: true, found: 'not installed: Node strips types, and does not check them' }
   }
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const ok = major > leastTypescript[0] || (major === leastTypescript[0] && minor >= leastTypescript[1])
+  const ok =
+    major > leastTypescript[0] || (major === leastTypescript[0] && minor >= leastTypescript[1])
   const help = `Install TypeScript ${leastTypescript.join('.')} or newer: our declarations are tested with it.`
   return { name, ok, found: version, ...(!ok && { help }) }
 }
@@ -75,7 +77,8 @@ export async function checkFolder(folder: string): Promise<Check> {
       return { name, ok: true, found: `${place} can be written` }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
-      const help = 'Give this user the right to write there, or name another place with --journal or --store.'
+      const help =
+        'Give this user the right to write there, or name another place with --journal or --store.'
       return { name, ok: false, found: formatError(error), help }
     }
   }
