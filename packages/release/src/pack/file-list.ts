@@ -21,8 +21,8 @@ export interface FileListOptions {
   readonly manifest: Fields
   /** The workspace around it, whose ignore files count too. */
   readonly root: string
-  /** The folders of all packages of the workspace. */
-  readonly workspaces: readonly string[]
+  /** Whether the folder is a package of the workspace, so that ignore files above it count too. */
+  readonly isMember: boolean
   /** Whether a package without a licence gets the one of the root, as pnpm packs it. */
   readonly takesRootLicense?: boolean
   /** Whether only programs of `bin` are executable, as pnpm packs it. */
@@ -87,8 +87,9 @@ const listFiles: Job<FileListOptions, ListedFile[]> = job(
     checkInside(options)
     const { root, packages } = await bundleOf(options.name, options.folder, options.manifest)
     const prefix = await realpath(options.root)
-    const workspaces = await Promise.all(options.workspaces.map((folder) => realpath(folder)))
-    // Without them npm packs what is at the root, so that is what `npm pack` does there.
+    // Without them npm packs what is at the root, so that is what `npm pack` does there. Of the packages of the
+    // workspace only this one is named: npm looks for nothing else in the list.
+    const workspaces = options.isMember ? [root.path] : []
     const around = root.path === prefix ? {} : { prefix, workspaces }
     const listed = await packlist(root, { path: root.path, ...around })
     const isBin = executables(options.manifest)

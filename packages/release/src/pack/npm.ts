@@ -163,7 +163,9 @@ export async function packNpm(
       folder: source.package.folder,
       manifest,
       root,
-      workspaces: Array.from(packages.values(), (other) => other.folder),
+      isMember: Array.from(packages.values()).some(
+        ({ folder }) => folder === source.package.folder,
+      ),
       takesRootLicense: tool === 'pnpm',
       onlyBinsRun: tool === 'pnpm',
       takesChangelog: tool === 'yarn',
