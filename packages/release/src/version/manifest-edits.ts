@@ -6,6 +6,7 @@ import { movedRequirement } from '../manifest/moved-requirement.ts'
 import { normalName, parseRequirement } from '../manifest/requirement.ts'
 import { valueAt, type ValueChange } from '../manifest/text-edit.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
+import type { ChangesetsConfig } from '../plan/changesets/config.ts'
 import { requirementLists } from '../workspace/python-package.ts'
 
 /** Whether the plan gives this package another version than its manifest has. */
@@ -13,37 +14,106 @@ export function isVersioned({ status, version, package: each }: PlannedPackage):
   return (status === 'included' || status === 'private') && version !== each.version
 }
 
+/** What the config of Changesets says about ranges. */
+export type RangeRules = Pick<
+  ChangesetsConfig,
+  'leastRangeBump' | 'keepsPeers' | 'workspaceProtocolOnly' | 'ignore' | 'versionsPrivate'
+>
+
 /**
  * The changes of one package.json: its version, and the ranges of packages that get a new version. A
- * package that is released itself names the new versions; one that is not keeps a range that still
- * allows them. `workspace:^` and its like follow by themselves. A range with several parts that excludes the new
- * version is a problem: what it should be, only its author can say.
+ * package that is released itself names the new versions, where the config of Changesets does not say
+ * otherwise; one that is not keeps a range that still allows them. `workspace:^` and its like follow by
+ * themselves. A range with several parts that excludes the new version is a problem: what it should be, only its
+ * author can say.
  */
 export function npmEdits(
   planned: PlannedPackage,
   plan: ReleasePlan,
   problems: RangeProblem[],
+  rules?: RangeRules,
 ): ValueChange[] {
   const { manifest, version } = planned.package
+  const follows = isVersioned(planned) || (rules !== undefined && isRewritten(planned, plan, rules))
   const changes: ValueChange[] = []
   if (isVersioned(planned) && typeof manifest['version'] === 'string' && version !== '') {
     changes.push({ path: ['version'], value: planned.version })
   }
-  for (const group of dependencyGroups) {
-    const listed = manifest[group]
-    if (!isFields(listed)) continue
-    for (const [dependency, range] of Object.entries(listed)) {
-      const target = plan.packages.get(dependency)
-      if (typeof range !== 'string' || target === undefined || !isVersioned(target)) continue
-      const value = newRange(range, target, isVersioned(planned))
-      if (value !== undefined) {
-        if (value !== range) changes.push({ path: [group, dependency], value })
-      } else if (isVersioned(planned) && group !== 'devDependencies') {
-        problems.push(rangeProblem(planned, target, `"${dependency}": "${range}" in ${group}`))
-      }
+  for (const { group, range, target } of movingRanges(planned, plan)) {
+    const { name } = target.package
+    const isWritten = rules?.workspaceProtocolOnly !== true || range.startsWith('workspace:')
+    if (!isWritten) continue
+    const value = newRange(range, target, follows && isFollowed(group, target, rules))
+    if (value !== undefined) {
+      if (value !== range) changes.push({ path: [group, name], value })
+    } else if (isVersioned(planned) && group !== 'devDependencies') {
+      problems.push(rangeProblem(planned, target, `"${name}": "${range}" in ${group}`))
     }
   }
   return changes
+}
+
+interface MovingRange {
+  readonly group: (typeof dependencyGroups)[number]
+  readonly range: string
+  readonly target: PlannedPackage
+}
+
+/** The ranges of packages that get a new version. */
+function movingRanges({ package: { manifest } }: PlannedPackage, plan: ReleasePlan): MovingRange[] {
+  return dependencyGroups.flatMap((group) => {
+    const listed = manifest[group]
+    if (!isFields(listed)) return []
+    return Object.entries(listed).flatMap(([dependency, range]): MovingRange[] => {
+      const target = plan.packages.get(dependency)
+      if (typeof range !== 'string' || target === undefined || !isVersioned(target)) return []
+      return [{ group, range, target }]
+    })
+  })
+}
+
+/** Whether a range that allows the new version follows it all the same. */
+function isFollowed(
+  group: MovingRange['group'],
+  { package: each, version }: PlannedPackage,
+  rules: RangeRules | undefined,
+): boolean {
+  if (rules === undefined) return true
+  if (group === 'peerDependencies') return !rules.keepsPeers
+  const change = semver.diff(each.version, version)
+  const isPatch = change === 'patch' || change === 'prepatch' || change === 'prerelease'
+  return rules.leastRangeBump === 'patch' || !isPatch
+}
+
+/**
+ * The dependencies whose new version a package takes with its own: those whose range follows, or excludes it. The
+ * others are not named in its changelog.
+ */
+export function followedNames(
+  planned: PlannedPackage,
+  plan: ReleasePlan,
+  rules: RangeRules | undefined,
+): ReadonlySet<string> {
+  const followed = movingRanges(planned, plan).filter(({ group, range, target }) => {
+    if (range === 'workspace:*' || isFollowed(group, target, rules)) return true
+    const spec = range.replace(/^workspace:/, '')
+    const allowed = /^[\^~]$/.test(spec) ? `${spec}${target.package.version}` : spec
+    return !semver.satisfies(target.version, allowed)
+  })
+  return new Set(followed.map(({ target }) => target.package.name))
+}
+
+/**
+ * Whether Changesets rewrites the ranges of a package that gets no version: one that never gets any, or one whose
+ * development dependency no longer fits.
+ */
+function isRewritten(planned: PlannedPackage, plan: ReleasePlan, rules: RangeRules): boolean {
+  const { name, isPrivate } = planned.package
+  if (rules.ignore.has(name) || (isPrivate && !rules.versionsPrivate)) return true
+  return movingRanges(planned, plan).some(
+    ({ group, range, target }) =>
+      group === 'devDependencies' && newRange(range, target, false) !== range,
+  )
 }
 
 /** Undefined where a range with several parts would exclude the new version. */

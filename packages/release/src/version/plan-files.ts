@@ -6,7 +6,7 @@ import { editJson } from '../manifest/json-edit.ts'
 import { decodeManifest } from '../manifest/manifest-text.ts'
 import { editToml } from '../manifest/toml-edit.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
-import { readConfig } from '../plan/changesets/config.ts'
+import { readConfig, type ChangesetsConfig } from '../plan/changesets/config.ts'
 import { readIntents, type Intent } from '../plan/changesets/intents.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
 import { neededDependencies } from '../plan/release-order.ts'
@@ -14,7 +14,13 @@ import { Problems } from '../workspace/problems.ts'
 import { changelogEntry, withEntry, type AddedIn, type UpdatedDependencies } from './changelog.ts'
 import { changesetCommits } from './changeset-commits.ts'
 import { lockFiles, type FolderChanges } from './lock-files.ts'
-import { isVersioned, npmEdits, pythonEdits, type RangeProblem } from './manifest-edits.ts'
+import {
+  followedNames,
+  isVersioned,
+  npmEdits,
+  pythonEdits,
+  type RangeProblem,
+} from './manifest-edits.ts'
 import { hashOf, type FileChange } from './write-files.ts'
 
 export interface VersionFilesOptions {
@@ -50,10 +56,12 @@ export async function versionFiles(
   const changes = new FileChanges(root)
   const folders: FolderChanges[] = []
   const problems: RangeProblem[] = []
+  const config =
+    plan.source === 'changesets' ? await readConfig(plan.workspace, new Problems(root)) : undefined
   for (const planned of inReleaseOrder(plan)) {
     const { manifestFile, ecosystem, folder, name } = planned.package
     const editsOf = ecosystem === 'npm' ? npmEdits : pythonEdits
-    const edits = editsOf(planned, plan, problems)
+    const edits = editsOf(planned, plan, problems, config)
     if (edits.length === 0) continue
     const edit = ecosystem === 'npm' ? editJson : editToml
     await changes.edit(manifestFile, (text) => edit(manifestFile, text!, edits))
@@ -64,14 +72,14 @@ export async function versionFiles(
     const full = path.join(root, file)
     await changes.edit(full, (text) => (text === undefined ? undefined : edit(text, folders)))
   }
-  const logs = changelog ? await changelogsOf(plan) : undefined
+  const logs = changelog ? await changelogsOf(plan, config) : undefined
   for (const planned of logs === undefined ? [] : inReleaseOrder(plan)) {
     if (!isVersioned(planned)) continue
     const file = path.join(planned.package.folder, 'CHANGELOG.md')
-    const entry = changelogEntry(planned, updatedDependencies(planned, plan), logs!.addedIn)
+    const entry = changelogEntry(planned, updatedDependencies(planned, plan, config), logs!.addedIn)
     await changes.edit(file, (text) => withEntry(planned.package.name, text, entry))
   }
-  const kept = plan.source === 'changesets' ? await useChangesets(plan, changes) : []
+  const kept = config === undefined ? [] : await useChangesets(plan, config, changes)
   return { files: changes.all, kept, warnings: logs?.warnings ?? [] }
 }
 
@@ -111,10 +119,12 @@ interface Changelogs {
 }
 
 /** Undefined where packages get no changelogs. */
-async function changelogsOf({ source, workspace }: ReleasePlan): Promise<Changelogs | undefined> {
-  const { root } = workspace
-  if (source !== 'changesets') return { addedIn: new Map(), warnings: [] }
-  const { changelog, changelogFormat } = await readConfig(workspace, new Problems(root))
+async function changelogsOf(
+  { workspace: { root } }: ReleasePlan,
+  config: ChangesetsConfig | undefined,
+): Promise<Changelogs | undefined> {
+  if (config === undefined) return { addedIn: new Map(), warnings: [] }
+  const { changelog, changelogFormat } = config
   if (!changelog) return undefined
   const warnings =
     changelogFormat === undefined
@@ -127,13 +137,17 @@ async function changelogsOf({ source, workspace }: ReleasePlan): Promise<Changel
 
 /** What a package needs and what is released with it. */
 function updatedDependencies(
-  { package: each }: PlannedPackage,
+  planned: PlannedPackage,
   plan: ReleasePlan,
+  config: ChangesetsConfig | undefined,
 ): UpdatedDependencies {
+  const { package: each } = planned
   const names = new Set(neededDependencies(each).map(({ name }) => name))
+  const followed = each.ecosystem === 'npm' ? followedNames(planned, plan, config) : undefined
   const targets = [...names].flatMap((name) => {
     const target = plan.packages.get(name)
-    return target !== undefined && isVersioned(target) ? [target] : []
+    const isNamed = target !== undefined && isVersioned(target) && followed?.has(name) !== false
+    return isNamed ? [target] : []
   })
   return {
     versions: targets.map(({ package: { name }, version }) => `${name}@${version}`),
@@ -148,10 +162,13 @@ function updatedDependencies(
  *
  * @throws `HDL_WORKSPACE_INVALID` for a changeset that names packages of both kinds.
  */
-async function useChangesets(plan: ReleasePlan, changes: FileChanges): Promise<KeptChangeset[]> {
+async function useChangesets(
+  plan: ReleasePlan,
+  { usedIn }: ChangesetsConfig,
+  changes: FileChanges,
+): Promise<KeptChangeset[]> {
   const { root } = plan.workspace
   const problems = new Problems(root)
-  const { usedIn } = await readConfig(plan.workspace, problems)
   const { intents, pre } = await readIntents(plan.workspace, problems)
   const kept = new Map(
     intents.flatMap((intent): [Intent, string[]][] => {

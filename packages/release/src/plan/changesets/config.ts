@@ -18,6 +18,10 @@ export interface ChangesetsConfig {
   readonly versionsPrivate: boolean
   /** What a minor or major release does to those who have the package as a peer. */
   readonly peers: 'major' | 'major-when-out-of-range' | 'patch-when-out-of-range'
+  /** The smallest release that a range which allows it follows. */
+  readonly leastRangeBump: 'patch' | 'minor'
+  /** Whether a range of a peer that allows the new version stays as written. */
+  readonly keepsPeers: boolean
   /** Whether ranges without `workspace:` are left alone. */
   readonly workspaceProtocolOnly: boolean
   readonly access: 'public' | 'restricted' | undefined
@@ -53,6 +57,7 @@ export async function readConfig(
   const isOld = isVersion2(config)
   const unsafe = config.fields['___experimentalUnsafeOptions_WILL_CHANGE_IN_PATCH']
   const experimental = isFields(unsafe) ? unsafe : {}
+  const keepsPeers = experimental['onlyUpdatePeerDependentsWhenOutOfRange'] === true
   const fixed = groups('fixed', config, workspace, problems)
   const linked = groups('linked', config, workspace, problems)
   refuseOverlaps([...fixed, ...linked], config, problems)
@@ -65,7 +70,9 @@ export async function readConfig(
     versionsPrivate: isFields(privatePackages)
       ? Boolean(privatePackages['version'] ?? isOld)
       : Boolean(privatePackages ?? isOld),
-    peers: peerRule(isOld, experimental['onlyUpdatePeerDependentsWhenOutOfRange'] === true),
+    peers: peerRule(isOld, keepsPeers),
+    leastRangeBump: config.fields['updateInternalDependencies'] === 'minor' ? 'minor' : 'patch',
+    keepsPeers,
     workspaceProtocolOnly: config.fields['bumpVersionsWithWorkspaceProtocolOnly'] === true,
     access: access === 'public' || access === 'restricted' ? access : undefined,
     changelog: config.fields['changelog'] !== false,

@@ -64,6 +64,8 @@ const scenes: fc.Arbitrary<Scene> = fc
         updateInternalDependents: isAlways ? 'always' : 'out-of-range',
         versionsPrivate: true,
         peers,
+        leastRangeBump: 'patch' as const,
+        keepsPeers: false,
         workspaceProtocolOnly: false,
         access: undefined,
         changelog: true,

@@ -170,6 +170,8 @@ test('property: random workspaces get the versions that Changesets 3 gives them'
           updateInternalDependents: scene.isAlways ? 'always' : 'out-of-range',
           versionsPrivate: scene.versionsPrivate,
           peers: 'patch-when-out-of-range',
+          leastRangeBump: 'patch' as const,
+          keepsPeers: false,
           workspaceProtocolOnly: scene.isProtocolOnly,
           access: undefined,
           changelog: true,
