@@ -55,6 +55,9 @@ test('changesets, three releases: each is versioned, published and read back; no
   using repo = changesetsRepository('@flow')
   const first = await repo.release('publish')
   assert.equal(first.code, 0, first.stderr)
+  for (const name of ['@flow/a', '@flow/b']) {
+    assert.deepEqual((await repo.onRegistry(name)).versions, ['1.0.0'], name)
+  }
 
   repo.write('.changeset/one.md', intent({ '@flow/a': 'minor' }, 'Add x.\n\nAnd say more.'))
   repo.write('packages/a/index.js', 'exports.x = 1\n')
@@ -115,6 +118,7 @@ test('conventional commits with a prerelease and a hotfix: versions, dist-tags a
   })
   repo.commit('feat: first')
   assert.equal((await repo.release('publish')).code, 0)
+  assert.deepEqual((await repo.onRegistry('@cc/a')).tags, { latest: '1.0.0' })
   repo.git('branch', 'hotfix')
 
   repo.write('packages/a/index.js', 'exports.x = 1\n')
@@ -146,6 +150,7 @@ test('conventional commits with a prerelease and a hotfix: versions, dist-tags a
   assert.equal((await repo.release('version', ...from)).code, 0)
   const refused = await repo.release('publish')
   assert.equal(refused.code, 1, 'latest would go back to an older line')
+  assert.deepEqual((await repo.onRegistry('@cc/a')).versions, ['1.0.0', '1.1.0-rc.0', '1.1.0'])
   const hotfix = await repo.release('publish', '--dist-tag', 'line-1.0')
   assert.equal(hotfix.code, 0, hotfix.stderr)
   const a = await repo.onRegistry('@cc/a')
@@ -169,6 +174,7 @@ test('lockstep: all packages get the same version, and the registry has it', asy
   })
   repo.commit('feat: first')
   assert.equal((await repo.release('publish')).code, 0)
+  assert.deepEqual((await repo.onRegistry('@lock/b')).versions, ['1.0.0'])
   repo.write('packages/b/index.js', 'exports.y = 1\n')
   repo.commit('feat: y')
   const flags = ['--from', 'commits', '--lockstep']
