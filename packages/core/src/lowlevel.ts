@@ -179,10 +179,12 @@ export {
   type Tables,
 } from './store/tables.ts'
 export { withoutPasswords } from './store/postgres/address.ts'
+export { commandLine, quoteWord } from './journal/command-line.ts'
 export { examinePostgres, type PostgresReport } from './store/postgres/examine.ts'
 
 // run/: how two graphs differ, which runs can be gone on with.
 export { PresentItems } from './codec/present.ts'
+export type { RunModule } from './run/session.ts'
 export { describeDifference, type GraphDifference } from './run/compare.ts'
 export { fromErrorRecord, toErrorRecord } from './run/error-record.ts'
 export { neededFor, runJob } from './run/placed.ts'

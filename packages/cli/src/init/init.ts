@@ -7,7 +7,7 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { quote } from '../run/resume-command.ts'
+import { quoteWord } from '@heddle/core/lowlevel'
 import { readVersion } from '../version.ts'
 import { filesOf, manifestOf, type Manifest, type ProjectOptions } from './templates.ts'
 
@@ -103,7 +103,7 @@ function report(
     ...kept.map((file) => `  = ${file} (kept as it is)`),
     '',
     'Next:',
-    ...(folder === '.' ? [] : [`  cd ${quote(folder)}`]),
+    ...(folder === '.' ? [] : [`  cd ${quoteWord(folder)}`]),
     '  npm install',
     '  npm start            # runs the graph, with a live view',
     '  npm test             # the jobs, on a virtual clock',

@@ -47,6 +47,7 @@ import { findRun } from '../runs/find-run.ts'
 import { openRunJournal } from './journal.ts'
 import { loadGraph } from './load-graph.ts'
 import { resumeCommand } from './resume-command.ts'
+import { moduleOf } from './run-module.ts'
 import { defaultLimits, titleOf, typedOf, type RunSettings } from './settings.ts'
 
 /** Milliseconds of a loop gap that is worth telling, and between two looks at the loop. */
@@ -196,6 +197,7 @@ class RunSession {
       retries,
       timeout,
       title,
+      module: moduleOf(this.#settings),
       journal,
       allowChanges,
       ...(resume !== undefined && {

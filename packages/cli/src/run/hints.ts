@@ -1,5 +1,5 @@
 import { isError, type Graph } from '@heddle/core'
-import { quote } from './resume-command.ts'
+import { quoteWord } from '@heddle/core/lowlevel'
 
 /** What to type about an error: its own help is for programs too, and knows no command line. */
 export function hintFor(error: unknown): string | undefined {
@@ -40,12 +40,12 @@ export function helpFor(error: unknown, { file, key, graph }: HelpContext): stri
   const { node } = error.details
   const [outer = ''] = node.split('/')
   if (node.includes('/') && graph.get(outer)?.grows?.kind === 'subgraph') {
-    const name = quote(outer)
+    const name = quoteWord(outer)
     return `Nodes of the sub-graph "${outer}" are made while it runs: --only takes ${name} as a whole, --from also those of an earlier run.`
   }
   const names: string[] = []
-  for (const { name } of graph.nodes()) if (names.push(quote(name)) === namesShown) break
+  for (const { name } of graph.nodes()) if (names.push(quoteWord(name)) === namesShown) break
   const more = graph.size - names.length
   const rest = more > 0 ? ` and ${more} more` : ''
-  return `The graph has ${names.join(', ')}${rest}. heddle run ${quote(file)} --graph json lists all nodes.`
+  return `The graph has ${names.join(', ')}${rest}. heddle run ${quoteWord(file)} --graph json lists all nodes.`
 }

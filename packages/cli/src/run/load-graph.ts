@@ -22,6 +22,7 @@ const reserved = {
   resume: 'to be left out: type --resume',
   from: 'to be left out: type --from',
   allowChanges: 'to be left out: type --allow-changes',
+  module: 'to be left out: heddle run records the module itself',
 } as const satisfies Partial<Record<keyof RunOptions, string>>
 
 /**

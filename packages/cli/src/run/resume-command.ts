@@ -1,14 +1,7 @@
-import { withoutPasswords } from '@heddle/core/lowlevel'
+import { quoteWord, withoutPasswords } from '@heddle/core/lowlevel'
 import { formatSize } from '../runs/bounds.ts'
 import { defaultJournal } from './journal.ts'
 import type { RunSettings } from './settings.ts'
-
-const plainWord = /^[\w@%+=:,./-]+$/
-
-/** A word as a shell takes it for one. */
-export function quote(word: string): string {
-  return plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-}
 
 /** What to type to resume a run, or the last one where its id is not known. */
 export function resumeCommand(
@@ -23,7 +16,7 @@ export function resumeCommand(
   if (key !== undefined) words.push('--key', key, '--resume')
   else words.push('--resume', ...(run === undefined ? [] : [run]))
   if (args.length > 0) words.push('--', ...args)
-  return words.map(quote).join(' ')
+  return words.map(quoteWord).join(' ')
 }
 
 /** What is typed after `heddle` to run a graph like this: without what names the run, and without arguments of the module. */

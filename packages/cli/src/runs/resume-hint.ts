@@ -1,5 +1,4 @@
-import type { RunSummary } from '@heddle/core/lowlevel'
-import { quote } from '../run/resume-command.ts'
+import { quoteWord, type RunSummary } from '@heddle/core/lowlevel'
 
 const runId = String.raw`\d{8}-\d{6}-\w+`
 /** The run that it made is resumed, and not made once more. */
@@ -20,7 +19,7 @@ export function resumeHint(
   const npx = env['npm_command'] === 'exec' ? 'npx ' : ''
   if (/^heddle serve\b/.test(command)) {
     if (state !== 'interrupted') return `POST /jobs/${title} with the same input`
-    return `${npx}heddle serve --store ${quote(address)}`
+    return `${npx}heddle serve --store ${quoteWord(address)}`
   }
   if (!/^heddle run\s/.test(command)) {
     return `run(graph, { journal: '${address}', resume: '${id}' })`
@@ -28,7 +27,7 @@ export function resumeHint(
   const [own = '', ...args] = command.split(' -- ')
   return (
     npx +
-    [`${own.replace(ownFrom, '').replace(ownResume, '')} --resume ${quote(id)}`, ...args].join(
+    [`${own.replace(ownFrom, '').replace(ownResume, '')} --resume ${quoteWord(id)}`, ...args].join(
       ' -- ',
     )
   )

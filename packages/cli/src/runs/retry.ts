@@ -1,10 +1,10 @@
 /** `heddle runs retry`: runs again what did not succeed in a run, or, in a new run, everything from a node on. */
 import { HeddleError } from '@heddle/core'
-import type { RunSnapshot } from '@heddle/core/lowlevel'
+import type { RunModule, RunSnapshot } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { executeRun } from '../run/execute.ts'
 import { runWords } from '../run/resume-command.ts'
-import type { RunSettings } from '../run/settings.ts'
+import { titleOf, type RunSettings } from '../run/settings.ts'
 import { findRun } from './find-run.ts'
 import { look, type LookSettings } from './look.ts'
 
@@ -37,16 +37,10 @@ export async function retryRun(settings: RetrySettings): Promise<void> {
 /** What `heddle run` is given to retry a run. The limits are those that the run was started with. */
 export function runSettings(run: RunSnapshot, settings: RetrySettings): RunSettings {
   const { journal, json, color, quiet, from, allowChanges } = settings
-  const started = startOf(run.command)
-  const file = settings.file ?? started?.file
-  if (file === undefined) {
-    const expected = `--file FILE: run ${run.id} was started by another program (${run.command})`
-    throw new HeddleError('HDL_BAD_OPTION', { option: 'file', value: file, expected })
-  }
   const { concurrency, retries, timeout } = run.options
+  const { count, memory } = (run.options['threads'] ?? {}) as Partial<Record<string, unknown>>
   return {
-    file,
-    args: settings.args.length > 0 ? settings.args : (started?.args ?? []),
+    ...findModule(run, settings),
     title: run.title,
     concurrency: numberOf(concurrency),
     retries: numberOf(retries),
@@ -56,8 +50,8 @@ export function runSettings(run: RunSnapshot, settings: RetrySettings): RunSetti
     key: undefined,
     resume: run.id,
     from,
-    threads: undefined,
-    threadMemory: undefined,
+    threads: numberOf(count),
+    threadMemory: numberOf(memory),
     ui: undefined,
     allowChanges,
     json,
@@ -79,13 +73,46 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** The module and its arguments, from the command line that the journal has. */
-function startOf(
-  command: string,
-): { readonly file: string; readonly args: readonly string[] } | undefined {
-  const [own = '', ...rest] = command.split(' -- ')
-  const [, words] = /^heddle run (.+)$/.exec(own) ?? []
-  const file = words?.split(' ').find((word) => /\.[cm]?[jt]s$/.test(word))
-  if (file === undefined) return undefined
-  return { file, args: rest.join(' -- ').split(' ').filter(Boolean) }
+/**
+ * The module of the run and its arguments, where neither was typed.
+ * @throws `HDL_BAD_OPTION` when the journal does not have them: nothing is guessed.
+ */
+function findModule(
+  run: RunSnapshot,
+  typed: Pick<RetrySettings, 'file' | 'args'>,
+): Pick<RunSettings, 'file' | 'args'> {
+  const { id, command } = run
+  const { file: found, args: known } = recordedModule(run)
+  const file = typed.file ?? found
+  if (file === undefined) {
+    const expected = `--file FILE: the journal does not have the module of run ${id} (${command})`
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'file', value: file, expected })
+  }
+  if (typed.args.length > 0) return { file, args: typed.args }
+  // Another module has arguments of its own.
+  if (typed.file !== undefined && found === undefined) return { file, args: [] }
+  if (known === undefined) {
+    const expected = `typed again after --: the journal does not have those of run ${id} word by word (${command})`
+    throw new HeddleError('HDL_BAD_OPTION', {
+      option: 'arguments of the module',
+      value: undefined,
+      expected,
+    })
+  }
+  return { file, args: known }
+}
+
+/** What is undefined is not known. */
+function recordedModule({ options, command }: RunSnapshot): {
+  readonly file?: string | undefined
+  readonly args?: readonly string[] | undefined
+} {
+  const { file, args } = (options['module'] ?? {}) as Partial<RunModule>
+  // Typed and shown as it was typed, where it is below this folder.
+  if (file !== undefined) return { file: titleOf(file), args }
+  // An earlier version has recorded only the command, without the borders of its words.
+  const [own = '', rest] = command.split(/ -- (.*)/)
+  const [, first] = /^heddle run (\S+\.[cm]?[jt]s)(?: |$)/.exec(own) ?? []
+  if (rest === undefined) return { file: first, args: [] }
+  return { file: first, args: rest.includes(' ') ? undefined : [rest] }
 }

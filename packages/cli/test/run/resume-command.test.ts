@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { quote, resumeCommand } from '../../src/run/resume-command.ts'
+import { resumeCommand } from '../../src/run/resume-command.ts'
 import type { RunSettings } from '../../src/run/settings.ts'
 
 const settings: RunSettings = {
@@ -47,14 +47,4 @@ test('the command is what was typed, with the run', () => {
     `heddle run 'my build.ts' --concurrency Infinity --retries 2 --timeout 5 --title nightly` +
       ` --journal sqlite:x.db --only 'unit test' lint --resume r1 -- --month 'it'\\''s'`,
   )
-})
-
-test('words are quoted for a shell only where they need it', () => {
-  assert.deepEqual(['a-b_c/d.ts', 'a b', '', '$x', '日本'].map(quote), [
-    'a-b_c/d.ts',
-    "'a b'",
-    "''",
-    "'$x'",
-    "'日本'",
-  ])
 })

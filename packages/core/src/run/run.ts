@@ -60,7 +60,7 @@ import {
 import { checkArtifacts, RunArtifacts, type ArtifactOptions } from './run-artifacts.ts'
 import { checkThreads, ownThreads, threadStopTime, type ThreadOptions } from './run-threads.ts'
 import type * as SessionModule from './session.ts'
-import type { JournalOptions, RecordedRun, Session } from './session.ts'
+import type { JournalOptions, RecordedRun, RunModule, Session } from './session.ts'
 
 export interface RunOptions
   extends Omit<SchedulerOptions, 'unknown' | 'allowCycles' | 'keepOpen'>, JournalOptions {
@@ -96,6 +96,7 @@ const optionNames = {
   from: 1,
   allowChanges: 1,
   title: 1,
+  module: 1,
   journalRetry: 1,
   onJournalTrouble: 1,
   signal: 1,
@@ -107,6 +108,8 @@ const optionNames = {
 } satisfies OptionNames<RunOptions>
 
 const placeNames = { loop: 1, thread: 1, fleet: 1 } satisfies OptionNames<Places>
+
+const moduleNames = { file: 1, args: 1 } satisfies OptionNames<RunModule>
 
 /** The values that the scheduler does not check itself: before the journal has anything of the run. */
 function checkValues(options: RunOptions): void {
@@ -132,12 +135,20 @@ function checkValues(options: RunOptions): void {
   }
   if (allowChanges !== undefined) checkFlag('allowChanges', allowChanges)
   if (title !== undefined) checkText('title', title)
+  if (options.module !== undefined) checkModule(options.module)
   if (options.artifacts !== undefined) checkArtifacts(options.artifacts)
   if (options.threads !== undefined) checkThreads(options.threads)
   if (options.labels !== undefined) {
     checkRecord('labels', options.labels, "an object of texts: { graph: 'nightly' }")
     for (const [name, text] of Object.entries(options.labels)) checkText(`labels.${name}`, text)
   }
+}
+
+function checkModule(module: RunModule): void {
+  checkRecord('module', module, "an object: { file: '/work/build.ts', args: [] }")
+  checkOptions(module, moduleNames, 'module')
+  checkText('module.file', module.file)
+  for (const [i, arg] of (module.args ?? []).entries()) checkText(`module.args[${i}]`, arg)
 }
 
 function checkGraph(graph: Graph): void {
@@ -218,6 +229,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     from: _from,
     allowChanges: _allowChanges,
     title: _title,
+    module: _module,
     journalRetry: _journalRetry,
     onJournalTrouble: _onJournalTrouble,
     labels,
@@ -237,7 +249,11 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   const scheduler = new Scheduler(limits)
   await checkInputs(nodes.values(), clock, limits.timeout ?? attemptDefaults.timeout, signal)
   const recorded = plainLimits(limits)
-  const journaled = labels === undefined ? recorded : { ...recorded, labels: { ...labels } }
+  const journaled = {
+    ...recorded,
+    ...(labels !== undefined && { labels: { ...labels } }),
+    ...(threads !== undefined && { threads: { ...threads } }),
+  }
   // What add() would refuse is found before the journal has anything of the run.
   if (journal !== undefined) await checkLimits(nodes, recorded, clock)
   const session = await connect(graph, options, journaled)

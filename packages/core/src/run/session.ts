@@ -37,13 +37,13 @@ import type {
 import { CleanupStack } from '../kernel/cleanup.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { pauseFor } from '../kernel/wait-for.ts'
+import { commandLine } from '../journal/command-line.ts'
 import { openJournal } from '../journal/open.ts'
 import { newRunId } from '../journal/run-id.ts'
 import { isEnd } from '../journal/states.ts'
 import { heldError } from '../journal/summary.ts'
 import type { RunResult } from '../scheduler/result.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
-import { withoutPasswords } from '../store/postgres/address.ts'
 import { headersOf } from './compare.ts'
 import { useJournal } from './named-journal.ts'
 import { Recorder } from './recorder.ts'
@@ -63,6 +63,14 @@ import { beginJobs, type BeginJob } from './starts.ts'
 
 /** Milliseconds between two looks at a run of another process. */
 const lookTime = 500
+
+/** Where the graph of a run came from. */
+export interface RunModule {
+  /** An absolute path. */
+  readonly file: string
+  /** Absent where they must not be recorded, because one of them contains a password. */
+  readonly args?: readonly string[]
+}
 
 export interface JournalOptions {
   /**
@@ -89,6 +97,11 @@ export interface JournalOptions {
   readonly from?: string
   /** What the run is called in lists. */
   readonly title?: string
+  /**
+   * The module that made the graph and the arguments it was called with. They are recorded with a new run, so that
+   * `heddle runs retry` calls the same module with the same arguments.
+   */
+  readonly module?: RunModule
   /** How long a failed write is tried again before the run ends with its error. For a journal that is named. */
   readonly journalRetry?: JournalRetry
   /**
@@ -295,8 +308,7 @@ class Connection {
     this.#nodes = nodes
     this.#options = options
     this.#kernel = kernel
-    const command = withoutPasswords(process.argv.slice(1).join(' '))
-    this.#by = { pid: process.pid, host: hostname(), command }
+    this.#by = { pid: process.pid, host: hostname(), command: commandLine() }
   }
 
   /** The run that the options mean. */
@@ -382,7 +394,7 @@ class Connection {
   }
 
   async #open(more: Readonly<Record<string, unknown>> = {}): Promise<OpenedRun> {
-    const { title = 'run', limits, key } = this.#options
+    const { title = 'run', limits, key, module } = this.#options
     const startedAt = this.#kernel.clock.wallTime()
     const writer = await this.#journal.openRun({
       id: newRunId(this.#kernel),
@@ -390,7 +402,7 @@ class Connection {
       title,
       startedAt,
       ...this.#by,
-      options: { ...limits, ...more },
+      options: { ...limits, ...(module !== undefined && { module }), ...more },
       nodes: this.#nodes,
     })
     return { writer, finished: new Map() }

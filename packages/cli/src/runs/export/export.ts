@@ -1,9 +1,8 @@
 /** `heddle runs export`: a recorded run as a test. */
 import { writeFile } from 'node:fs/promises'
 import { HeddleError } from '@heddle/core'
-import { testOf } from '@heddle/core/lowlevel'
+import { quoteWord, testOf } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
-import { quote } from '../../run/resume-command.ts'
 import { readVersion } from '../../version.ts'
 import { span } from '../../view/line.ts'
 import { plural } from '../../view/format.ts'
@@ -39,7 +38,7 @@ export function exportRun(settings: ExportSettings): Promise<void> {
       surface.answer({ ok: true, run: id, kind, file: out })
     } else {
       const what = `${out}: ${plural(nodes, 'job')}, ${plural(attempts, 'attempt')}`
-      surface.tell([[span(what)], [span(`Run it with: node --test ${quote(out)}`, 'dim')]])
+      surface.tell([[span(what)], [span(`Run it with: node --test ${quoteWord(out)}`, 'dim')]])
     }
     return exitCodes.ok
   })

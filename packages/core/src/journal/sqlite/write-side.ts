@@ -18,11 +18,11 @@ import type { Clock, Timer } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { threadFile } from '../../kernel/thread-file.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
-import { withoutPasswords } from '../../store/postgres/address.ts'
 import type { StoreChange, StoreQuestion } from '../../store/sqlite/messages.ts'
 import { openScope, type Scope } from '../../sync/scope.ts'
 import { Shared, type Lease } from '../../sync/shared.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
+import { commandLine } from '../command-line.ts'
 import { decodeValue, isOfValue } from '../encode.ts'
 import type { Durability, JournalRetry, RunMessage } from '../journal.ts'
 import { lockName } from './file-names.ts'
@@ -367,7 +367,7 @@ function nextLockName(now: number): string {
 
 /** One process at a time opens a file: it makes tables, migrates, and looks for what killed ones have left. */
 async function lockForOpening({ file, kernel }: WriteSideOptions): Promise<HeldLock> {
-  const command = withoutPasswords(process.argv.slice(1).join(' ')) || 'node'
+  const command = commandLine()
   const { clock } = kernel
   for (let waited = 0; ; waited += openingStep) {
     try {
