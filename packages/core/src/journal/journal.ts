@@ -66,6 +66,8 @@ export interface NodeHeader {
   readonly parent?: string
   /** Whether it stands for the elements of a list, or builds a graph. */
   readonly grows?: 'map' | 'subgraph'
+  /** Of a map: the options that decide what its elements and its result are, in words. */
+  readonly map?: Readonly<Record<string, string>>
   /** It runs whatever came of its dependencies. */
   readonly when?: 'always'
   /** The version of its job, where it has one. */

@@ -40,15 +40,15 @@ type NodeWire = readonly [
   place: NodeHeader['place'],
   after: readonly string[],
   input?: string | null,
-  more?: Pick<NodeHeader, 'parent' | 'grows' | 'when' | 'version' | 'redact'>,
+  more?: Pick<NodeHeader, 'parent' | 'grows' | 'map' | 'when' | 'version' | 'redact'>,
 ]
 
 export function nodesDetail(nodes: readonly NodeHeader[]): string {
   return JSON.stringify(
     nodes.map(({ name, job, place, after, input, ...rest }): NodeWire => {
-      const { parent, grows, when, version, redact } = rest
+      const { parent, grows, map, when, version, redact } = rest
       if ((parent ?? grows ?? when ?? version ?? redact) !== undefined) {
-        const more = { parent, grows, when, version, redact } as object
+        const more = { parent, grows, map, when, version, redact } as object
         return [name, job, place, after, input ?? null, more]
       }
       return input === undefined ? [name, job, place, after] : [name, job, place, after, input]

@@ -1,4 +1,4 @@
-import type { Graph, GraphNode } from '../graph/graph.ts'
+import type { Graph, GraphNode, MapSpec } from '../graph/graph.ts'
 import type { NodeHeader } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
@@ -15,6 +15,13 @@ export type GraphDifference =
       readonly lost: readonly string[]
     }
   | { readonly kind: 'input'; readonly node: string }
+  | {
+      readonly kind: 'option'
+      readonly node: string
+      readonly option: string
+      readonly before: string
+      readonly now: string
+    }
   | {
       readonly kind: 'version'
       readonly node: string
@@ -64,12 +71,28 @@ function whatIsSpecial(
     return {
       ...(scope !== undefined && { parent: scope.parent }),
       ...(grows !== undefined && { grows: grows.kind }),
+      ...(grows?.kind === 'map' && { map: mapIdentity(grows) }),
       ...(when !== undefined && { when }),
       ...(version !== undefined && { version }),
       ...(redact !== undefined && { redact }),
     }
   }
   return undefined
+}
+
+/**
+ * The options of a map that decide what its elements are, how they are found again, and what its result looks like. Functions are
+ * not compared, only whether there is one. How many elements run or may fail is not part of it: that may change.
+ */
+function mapIdentity({ over, input, key, reportsFailures, collect }: MapSpec): NodeHeader['map'] {
+  const given = (value: unknown): string => (value === undefined ? 'absent' : 'a function')
+  return {
+    over: typeof over === 'string' ? JSON.stringify(over) : given(over),
+    input: given(input),
+    key: given(key),
+    failures: reportsFailures ? 'collect or atMost' : 'stop',
+    collect: String(collect),
+  }
 }
 
 /**
@@ -117,6 +140,14 @@ function compareNodes(was: NodeHeader, now: NodeHeader): GraphDifference[] {
     }
   }
   if (was.input !== undefined && was.input !== now.input) differences.push({ kind: 'input', node })
+  // An earlier version has not recorded the options of maps.
+  if (was.map !== undefined && now.map !== undefined) {
+    for (const [option, text] of Object.entries(now.map)) {
+      const before = was.map[option]
+      if (before === undefined || before === text) continue
+      differences.push({ kind: 'option', node, option, before, now: text })
+    }
+  }
   return differences
 }
 
@@ -129,9 +160,14 @@ function without(names: readonly string[], others: readonly string[]): string[] 
   return names.filter((name) => !known.has(name))
 }
 
-/** Whether the journal knows the node as it is now, its place included. */
+/** Whether the journal knows the node as it is now, with what may change freely: its place, and when it runs. */
 export function isSameHeader(was: NodeHeader, now: NodeHeader): boolean {
-  return was.place === now.place && was.input === now.input && compareNodes(was, now).length === 0
+  const isAsRecorded =
+    was.place === now.place &&
+    was.input === now.input &&
+    was.when === now.when &&
+    (was.map === undefined) === (now.map === undefined)
+  return isAsRecorded && compareNodes(was, now).length === 0
 }
 
 /** A difference in words. */
@@ -150,6 +186,10 @@ export function describeDifference(difference: GraphDifference): string {
     }
     case 'input':
       return `the input of "${node}" changed`
+    case 'option': {
+      const { option, before, now } = difference
+      return `the option "${option}" of the map "${node}" is ${now} instead of ${before}`
+    }
     case 'dependencies': {
       const gained = difference.gained.map((name) => `now needs "${name}"`)
       const lost = difference.lost.map((name) => `no longer needs "${name}"`)

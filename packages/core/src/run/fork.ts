@@ -156,7 +156,7 @@ export class Fork {
 
 /** A node as the journal is told of it. */
 function headerOf(node: NodeSnapshot): NodeHeader {
-  const { name, job, place, after, input, parent, grows, when, version, redact } = node
+  const { name, job, place, after, input, parent, grows, map, when, version, redact } = node
   return {
     name,
     job,
@@ -165,6 +165,7 @@ function headerOf(node: NodeSnapshot): NodeHeader {
     ...(input !== undefined && { input }),
     ...(parent !== undefined && { parent }),
     ...(grows !== undefined && { grows }),
+    ...(map !== undefined && { map }),
     ...(when !== undefined && { when }),
     ...(version !== undefined && { version }),
     ...(redact !== undefined && { redact }),

@@ -206,3 +206,25 @@ test('G8: a step of another version of its job is refused, and runs with another
   const changed = await run(make('2', 'new'), { ...crashed, allowChanges: true })
   assert.equal(changed.valueOf('flow'), '2')
 })
+
+test('R7: a map whose result is made in another way is named, and runs from nothing once that is allowed', async (t) => {
+  const make = (options: object): { graph: Graph; doubled: NodeRef } => {
+    const graph = new Graph()
+    const double = job({ name: 'double' }, (n: number) => n * 2)
+    const doubled = graph.map('double', double, { over: () => [1, 2], ...options } as never)
+    return { graph, doubled }
+  }
+  const whole = await journals['memory']!(t)
+  const first = await run(make({}).graph, { journal: whole })
+  const { journal, resume } = await crashAfter(t, whole, first.run!, (_, path) => path === '[0]')
+  const counts = make({ collect: false })
+  await assert.rejects(run(counts.graph, { journal, resume }), {
+    code: 'HDL_GRAPH_CHANGED',
+    message: /the option "collect" of the map "double" is false instead of true/,
+  })
+  const second = await run(make({ collect: false }).graph, { journal, resume, allowChanges: true })
+  assert.deepEqual(second.valueOf('double'), { elements: 2, succeeded: 2, failed: 0 })
+  const again = await crashAfter(t, whole, first.run!, (_, path) => path === '[0]')
+  const third = await run(make({ window: 1, timeout: 60_000 }).graph, again)
+  assert.deepEqual(third.valueOf('double'), [2, 4])
+})

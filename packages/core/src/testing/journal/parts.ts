@@ -127,6 +127,7 @@ export const partCases: readonly ConformanceCase[] = [
         ...node('a/one'),
         parent: 'a',
         grows: 'map' as const,
+        map: { key: 'a function' },
         when: 'always' as const,
         version: '2',
         redact: ['password'],
@@ -135,9 +136,9 @@ export const partCases: readonly ConformanceCase[] = [
       writer.addNodes([child])
       await writer.flush()
       const { nodes } = await journal.snapshot('r')
-      const { name, parent, grows, when, version, redact } = nodes[1]!
+      const { name, parent, grows, map, when, version, redact } = nodes[1]!
       const { job: _job, place: _place, after: _after, ...said } = child
-      assert.deepEqual({ name, parent, grows, when, version, redact }, said)
+      assert.deepEqual({ name, parent, grows, map, when, version, redact }, said)
     },
   },
   {
