@@ -15,8 +15,8 @@ import { final } from '../attempts/retry.ts'
 import type { ElementError, ElementResult, MapCounts, MapSpec } from '../graph/graph.ts'
 import type { Needs } from '../graph/job.ts'
 import { isThenable } from '../kernel/call.ts'
-import type { Timer } from '../kernel/clock.ts'
 import { checkName } from '../kernel/check.ts'
+import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { Roster } from '../kernel/roster.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { Part, PartEnd } from '../scheduler/part.ts'
@@ -93,6 +93,10 @@ class MapRun {
   #change: PromiseWithResolvers<void> | undefined
   /** Ends the wait for user code. */
   #stopWaiting: (() => void) | undefined
+  /** The limit of that wait. There is one wait at a time, and one timer for all of them. */
+  readonly #wakeUp: Due = { heapIndex: -1, dueAt: undefined }
+  readonly #deadlines: Deadlines<Due>
+  #onLate: () => void = () => undefined
   #reportedAt = -Infinity
   readonly #startedAt: number
   /** Those that an earlier process has ended. */
@@ -104,6 +108,7 @@ class MapRun {
     this.#context = context
     this.#host = host
     this.#startedAt = host.clock.now()
+    this.#deadlines = new Deadlines(host.clock, () => this.#onLate())
     this.#results = this.#spec.collect ? [] : undefined
     this.#keys = this.#spec.key === undefined ? undefined : new Set()
   }
@@ -125,6 +130,8 @@ class MapRun {
       await this.#fill(source)
     } catch (error) {
       this.#stop(error)
+    } finally {
+      this.#deadlines.close()
     }
     while (this.#live.size > 0) await this.#waitChange()
     return this.#conclude()
@@ -209,16 +216,15 @@ class MapRun {
   ): Promise<T | undefined> {
     const ended = Promise.withResolvers<T | undefined>()
     work.then(ended.resolve, ended.reject)
-    let timer: Timer | undefined
-    const onLate = (): void => {
+    this.#onLate = () => {
       if (what === undefined) ended.resolve(undefined)
       else ended.reject(new HeddleError('HDL_TIMEOUT', { what, limit }))
     }
     if (limit === 0) ended.resolve(undefined)
-    else if (limit !== Infinity) timer = this.#host.clock.setTimer(limit, onLate)
+    else if (limit !== Infinity) this.#deadlines.set(this.#wakeUp, this.#host.clock.now() + limit)
     this.#stopWaiting = () => ended.resolve(undefined)
     return ended.promise.finally(() => {
-      timer?.cancel()
+      this.#deadlines.delete(this.#wakeUp)
       this.#stopWaiting = undefined
     })
   }

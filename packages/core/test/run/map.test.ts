@@ -442,3 +442,22 @@ for (const [name, open] of Object.entries(journals)) {
     assert.deepEqual(calls, [1, 3], 'what failed is tried again')
   })
 }
+
+test('a source that answers with promises sets one timer, not one for each element', async () => {
+  const clock = new VirtualClock()
+  let timers = 0
+  const setTimer = clock.setTimer.bind(clock)
+  clock.setTimer = (delay, callback) => {
+    timers++
+    return setTimer(delay, callback)
+  }
+  async function* numbers(): AsyncGenerator<number> {
+    for (let n = 0; n < 200; n++) yield n
+  }
+  const graph = new Graph()
+  const noop = job({ name: 'noop' }, (n: number) => n)
+  graph.map('noop', noop, { over: () => numbers(), collect: false })
+  const result = await clock.runUntil(run(graph, { kernel: { ...systemKernel, clock } }))
+  assert.equal(result.ok, true)
+  assert.ok(timers < 20, `${timers} timers`)
+})
