@@ -37,9 +37,7 @@ export class Grower {
         this.#wakes.delete(wake)
         this.#wakes.releaseTimer()
       },
-      isIdle: (step) =>
-        step.stateName === 'retrying' || this.#active.get(step)?.steps.isIdle === true,
-      endIdle: ({ entry }) => this.#active.get(ownerOf(entry))?.steps.endIfIdle(),
+      endIdle: ({ entry }) => this.#active.get(ownerOf(entry))?.steps.endIf(this.#isIdle),
     }
     growth.setSteps((attempt) => this.#stepsOf(attempt))
   }
@@ -60,12 +58,28 @@ export class Grower {
     this.#wakes.close()
   }
 
+  /** Whether nothing of a job runs: it and its steps only sleep or wait, or wait to be tried again. Steps may be nested deeply. */
+  readonly #isIdle = (job: Steps): boolean => {
+    const left = [job]
+    for (let steps = left.pop(); steps !== undefined; steps = left.pop()) {
+      const { awaited } = steps
+      if (awaited === undefined) return false
+      for (const step of awaited) {
+        if (step.stateName === 'retrying') continue
+        const inner = this.#active.get(step)
+        if (inner === undefined) return false
+        left.push(inner.steps)
+      }
+    }
+    return true
+  }
+
   #hearDrain(): void {
     if (this.#hearsDrain) return
     this.#hearsDrain = true
     this.#host.growth.onDrain(() => {
       for (const [entry, { steps }] of this.#active) {
-        if (ownerOf(entry) === entry) steps.endIfIdle()
+        if (ownerOf(entry) === entry) steps.endIf(this.#isIdle)
       }
       for (const callback of this.#maps) callback()
     })

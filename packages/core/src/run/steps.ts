@@ -37,8 +37,6 @@ export interface StepHost extends GrowthHost {
   /** Wakes sleeps: one timer for all of them (G11). */
   wakeAt(item: Wake, milliseconds: number): void
   forgetWake(item: Wake): void
-  /** Whether nothing of a step runs: it only sleeps or waits, or waits to be tried again. */
-  isIdle(step: Part): boolean
   /** While the run drains: ends the job that an attempt belongs to when nothing of it runs (G12). */
   endIdle(context: AttemptContext): void
 }
@@ -59,7 +57,8 @@ type Wait = {
   readonly text: string
   /** For programs, of a wait in which nothing of the job runs. */
   readonly waitsFor?: { readonly signal?: string; readonly until?: number }
-  isIdle(): boolean
+  /** Set where the job waits for a step. Without it nothing of the job runs during this wait. */
+  readonly step?: Part
   stop(reason: unknown): void
 }
 
@@ -294,7 +293,7 @@ export class Steps implements AttemptSteps {
     const text = `waits for the step "${part.path}"`
     const wait: Wait = {
       text,
-      isIdle: () => this.#host.isIdle(step),
+      step,
       stop: (reason) => growth.stopPart(step, reason),
     }
     this.#begin(wait)
@@ -310,7 +309,7 @@ export class Steps implements AttemptSteps {
   ): Promise<{ readonly value: T }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ readonly value: T }>()
     const stop = start((value) => resolve({ value }))
-    const wait: Wait = { ...what, isIdle: () => true, stop: reject }
+    const wait: Wait = { ...what, stop: reject }
     this.#begin(wait)
     // A run that is being cancelled does not wait for a sleep.
     this.#host.endIdle(this.#context)
@@ -322,17 +321,16 @@ export class Steps implements AttemptSteps {
     }
   }
 
-  /** Whether nothing of the job runs anywhere. */
-  get isIdle(): boolean {
-    if (this.#waits.size === 0 || this.#hasReturned) return false
-    for (const wait of this.#waits) if (!wait.isIdle()) return false
-    return true
+  /** The steps that the job waits for; none while it sleeps or waits for signals, undefined while it runs itself. */
+  get awaited(): readonly Part[] | undefined {
+    if (this.#waits.size === 0 || this.#hasReturned) return undefined
+    return [...this.#waits].flatMap(({ step }) => step ?? [])
   }
 
   /** G12, of a job that is not itself a step. */
-  endIfIdle(): void {
+  endIf(isIdle: (steps: Steps) => boolean): void {
     const refusal = this.#host.growth.refusal(this.#context)
-    if (refusal !== undefined && this.isIdle) {
+    if (refusal !== undefined && isIdle(this)) {
       this.#host.growth.cancelNode(this.#context, refusal)
     }
   }

@@ -93,6 +93,9 @@ export class Parts {
   readonly #host: PartsHost
   /** Those that have not ended: no more than the windows of the maps and the steps under way. */
   readonly #live = new Roster<Part>()
+  /** Parts that are still to be stopped. */
+  readonly #toStop: { readonly part: Part; readonly reason: unknown }[] = []
+  #isStopping = false
 
   constructor(host: PartsHost) {
     this.#host = host
@@ -125,12 +128,28 @@ export class Parts {
     return part
   }
 
-  /** Stops a part: skipped when it does not run, aborted when it does. */
+  /**
+   * Stops a part: skipped when it does not run, aborted when it does. An aborted step stops the steps that it waits for: they are
+   * stopped one after the other and not inside one another, because steps may be nested deeper than the stack is.
+   */
   stop(part: Part, reason: unknown): void {
+    this.#toStop.push({ part, reason })
+    if (this.#isStopping) return
+    this.#isStopping = true
+    try {
+      for (let next = this.#toStop.pop(); next !== undefined; next = this.#toStop.pop()) {
+        this.#stopOne(next.part, next.reason)
+      }
+    } finally {
+      this.#isStopping = false
+    }
+    this.#host.pumpSoon()
+  }
+
+  #stopOne(part: Part, reason: unknown): void {
     if (part.ended) return
     if (part.current === undefined) this.#skip(part, reason)
     else this.#host.attempts.abort(part.current, reason)
-    this.#host.pumpSoon()
   }
 
   /** Skips what does not run and may not start any more. */

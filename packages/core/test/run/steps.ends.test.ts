@@ -273,3 +273,23 @@ test('times without a date and names with half a character are refused with the 
   assert.equal(texts[5], undefined)
   assert.equal((result.failed.get('m') as { code: string }).code, 'HDL_BAD_OPTION')
 })
+
+for (const abort of [true, false]) {
+  test(`1,500 steps inside one another are ${abort ? 'aborted' : 'cancelled gracefully'} without a deep stack`, async () => {
+    const { clock, kernel } = virtual()
+    const atLeaf = Promise.withResolvers<void>()
+    const deep: Job<number, unknown> = job({ name: 'deep' }, (levels: number, ctx) => {
+      if (levels > 0) return ctx.run(deep, levels - 1)
+      atLeaf.resolve()
+      return ctx.waitFor('never')
+    })
+    const graph = new Graph()
+    graph.add('deep', deep, { input: 1_500 })
+    const started = await startRun(graph, { kernel })
+    await clock.runUntil(atLeaf.promise)
+    started.scheduler.cancel({ abort })
+    const result = await clock.runUntil(started.result)
+    assert.equal(result.state, 'cancelled')
+    assert.deepEqual(result.cancelled, ['deep'])
+  })
+}
