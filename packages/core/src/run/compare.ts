@@ -84,7 +84,13 @@ function whatIsSpecial(
  * The options of a map that decide what its elements are, how they are found again, and what its result looks like. Functions are
  * not compared, only whether there is one. How many elements run or may fail is not part of it: that may change.
  */
-function mapIdentity({ over, input, key, reportsFailures, collect }: MapSpec): NodeHeader['map'] {
+function mapIdentity({
+  over,
+  input,
+  key,
+  reportsFailures,
+  collect,
+}: MapSpec): Readonly<Record<string, string>> {
   const given = (value: unknown): string => (value === undefined ? 'absent' : 'a function')
   return {
     over: typeof over === 'string' ? JSON.stringify(over) : given(over),

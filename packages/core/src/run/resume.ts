@@ -97,11 +97,24 @@ function isSamePart(
   return JSON.stringify(one.toSorted()) === JSON.stringify(other.toSorted())
 }
 
+/** A node of a sub-graph that an earlier process finished, with its result. In lists each comes after its dependencies. */
+export type EndedNode = NodeSnapshot & { readonly value: unknown }
+
+/** What of a sub-graph that was built again stands. */
+export interface Regrown {
+  /** Results of its own nodes. */
+  readonly finished: ReadonlyMap<string, unknown>
+  /** Nodes inside its sub-graphs that have ended: these are not built again. */
+  readonly ended: readonly EndedNode[]
+}
+
 /** What a resumed run starts from. */
 export interface Continuation {
   /** Results that stand, by node. */
   readonly finished: ReadonlyMap<string, unknown>
   readonly past: GrownPast
+  /** Nodes inside sub-graphs that stand. */
+  readonly ended: readonly EndedNode[]
   readonly parts: StandingParts
   /** Nodes that are set aside, and how often the process has ended while they ran. */
   readonly setAside: ReadonlyMap<string, number>
@@ -153,6 +166,7 @@ export async function continueRun(
   const finished = new Map<string, unknown>()
   const parts = new StandingParts(run)
   const past = new GrownPast(run, results, parts, options)
+  const ended: EndedNode[] = []
   const changes = new Changes()
   const slices = new Slices(clock)
   for (const header of headers) {
@@ -166,7 +180,7 @@ export async function continueRun(
       else changes.fallen.push(name)
     }
     if (!isStanding && parts.fall(name)) changes.invalid.push(name)
-    if (isStanding && header.grows === 'subgraph') past.see(header, finished)
+    if (isStanding && header.grows === 'subgraph') past.see(header, finished, ended)
     else if (was?.grows === 'subgraph') await past.fall(name, changes)
     if (slices.due) await slices.next()
   }
@@ -176,6 +190,7 @@ export async function continueRun(
   return {
     finished,
     past,
+    ended,
     parts,
     setAside: suspectsOf(run),
     wasInterrupted: run.state === 'interrupted',
@@ -254,7 +269,6 @@ export class GrownPast {
   readonly #options: { readonly allowChanges: boolean; readonly clock: Clock }
   readonly #byParent = new Map<string, NodeSnapshot[]>()
   readonly #standing = new Set<string>()
-  readonly #done: NodeSnapshot[] = []
 
   constructor(
     run: RunSnapshot,
@@ -274,15 +288,10 @@ export class GrownPast {
     }
   }
 
-  /** Nodes of sub-graphs that have succeeded, each after its dependencies, with their results. */
-  *done(): IterableIterator<NodeSnapshot & { readonly value: unknown }> {
-    for (const node of this.#done) yield { ...node, value: this.#results.get(node.name) }
-  }
-
-  /** Looks at a sub-graph that stands, and at those inside it when it has ended. */
-  see({ name }: NodeHeader, finished: ReadonlyMap<string, unknown>): void {
+  /** Looks at a sub-graph that stands. When it has ended, what is in it has ended too and is added to `ended`. */
+  see({ name }: NodeHeader, finished: ReadonlyMap<string, unknown>, ended: EndedNode[]): void {
     this.#standing.add(name)
-    if (finished.has(name)) this.#take(name)
+    if (finished.has(name)) this.#take(name, ended)
   }
 
   /** R7: a sub-graph does not stand any more. What is in it is taken out until its builder makes it again. */
@@ -322,10 +331,7 @@ export class GrownPast {
   async compare(
     parent: string,
     headers: readonly NodeHeader[],
-  ): Promise<{
-    readonly finished: ReadonlyMap<string, unknown>
-    announce(writer: RunWriter): void
-  }> {
+  ): Promise<Regrown & { announce(writer: RunWriter): void }> {
     const { clock, allowChanges } = this.#options
     const isStanding = this.#standing.has(parent)
     const made = await byName(this.#byParent.get(parent) ?? [], clock)
@@ -338,13 +344,14 @@ export class GrownPast {
     if (isStanding && real.length > 0 && !allowChanges) throw graphChanged(this.#run.id, real)
     const changed = new Set(differences.map(({ node }) => node))
     const finished = new Map<string, unknown>()
+    const ended: EndedNode[] = []
     const changes = new Changes()
     const slices = new Slices(clock)
     for (const header of headers) {
       const { name } = header
       const was = before.get(name)
       if (was === undefined || !isSameHeader(was, header)) changes.headers.push(header)
-      if (was !== undefined) await this.#seeChild(header, was, changed, finished, changes)
+      if (was !== undefined) await this.#seeChild(header, was, changed, { finished, ended }, changes)
       else if (made.has(name)) changes.fallen.push(name)
       if (slices.due) await slices.next()
     }
@@ -353,6 +360,7 @@ export class GrownPast {
     }
     return {
       finished,
+      ended,
       announce: (writer) => announceChanges(writer, changes, clock.wallTime()),
     }
   }
@@ -361,7 +369,7 @@ export class GrownPast {
     header: NodeHeader,
     was: NodeSnapshot,
     changed: ReadonlySet<string>,
-    finished: Map<string, unknown>,
+    { finished, ended }: { finished: Map<string, unknown>; ended: EndedNode[] },
     changes: Changes,
   ): Promise<void> {
     const { name } = header
@@ -371,15 +379,18 @@ export class GrownPast {
       else changes.fallen.push(name)
     }
     if (!isStanding && this.#parts.fall(name)) changes.invalid.push(name)
-    if (isStanding && header.grows === 'subgraph') this.see(header, finished)
+    if (isStanding && header.grows === 'subgraph') this.see(header, finished, ended)
     else if (was.grows === 'subgraph') await this.fall(name, changes)
   }
 
-  #take(parent: string): void {
-    for (const node of this.#byParent.get(parent) ?? []) {
-      if (node.state !== 'succeeded') continue
-      this.#done.push(node)
-      if (node.grows === 'subgraph') this.#take(node.name)
+  #take(subgraph: string, ended: EndedNode[]): void {
+    const left = [subgraph]
+    for (let parent = left.pop(); parent !== undefined; parent = left.pop()) {
+      for (const node of this.#byParent.get(parent) ?? []) {
+        if (node.state !== 'succeeded') continue
+        ended.push({ ...node, value: this.#results.get(node.name) })
+        if (node.grows === 'subgraph') left.push(node.name)
+      }
     }
   }
 }

@@ -378,7 +378,7 @@ async function addNodes(
     addNode(placed, done, add)
     if (slices.due) await slices.next()
   }
-  for (const { name, after, value } of session?.grown ?? []) {
+  for (const { name, after, value } of session?.ended ?? []) {
     scheduler.add(name, { after, done: true, value })
     if (slices.due) await slices.next()
   }

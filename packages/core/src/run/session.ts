@@ -26,7 +26,6 @@ import type {
   JournalRetry,
   JournalTrouble,
   NodeHeader,
-  NodeSnapshot,
   PartEntry,
   PartsOptions,
   RunHolder,
@@ -55,7 +54,9 @@ import {
   continueRun,
   findRun,
   hasWorkLeft,
+  type EndedNode,
   type GrownPast,
+  type Regrown,
   type StandingParts,
 } from './resume.ts'
 import { Signals } from './signals.ts'
@@ -129,12 +130,12 @@ export interface Session {
   readonly setAside: ReadonlyMap<string, number>
   readonly begin: BeginJob
   /** Nodes of sub-graphs that an earlier process finished, with the sub-graphs themselves. */
-  readonly grown: Iterable<NodeSnapshot & { readonly value: unknown }>
+  readonly ended: readonly EndedNode[]
   /**
-   * Announces the nodes of a sub-graph. Returns those that an earlier process finished, with their results.
+   * Announces the nodes of a sub-graph. Returns what an earlier process finished of it, with the results.
    * @throws `HDL_GRAPH_CHANGED`.
    */
-  growInto(parent: string, headers: readonly NodeHeader[]): Promise<ReadonlyMap<string, unknown>>
+  growInto(parent: string, headers: readonly NodeHeader[]): Promise<Regrown>
   /** The rows of the parts of a node so far that stand (R7). */
   parts(node: string, options?: PartsOptions): AsyncIterable<PartEntry>
   readonly signals: Signals
@@ -234,15 +235,15 @@ async function connect(
     isResumed: past !== undefined,
     setAside,
     begin: beginJobs(writer, wasInterrupted),
-    grown: past?.done() ?? [],
+    ended: found.ended ?? [],
     growInto: async (parent, headers) => {
       if (past === undefined) {
         if (headers.length > 0) writer.addNodes(headers)
-        return new Map<string, unknown>()
+        return { finished: new Map<string, unknown>(), ended: [] }
       }
-      const grown = await past.compare(parent, headers)
-      grown.announce(writer)
-      return grown.finished
+      const regrown = await past.compare(parent, headers)
+      regrown.announce(writer)
+      return regrown
     },
     parts: (node, which) => {
       const from = Math.max(which?.from ?? 0, parts?.from(node) ?? 0)
@@ -273,6 +274,7 @@ interface OpenedRun {
   readonly finished: ReadonlyMap<string, unknown>
   /** Of a run that an earlier process has begun. */
   readonly past?: GrownPast
+  readonly ended?: readonly EndedNode[]
   readonly parts?: StandingParts
   /** Milliseconds in which earlier processes ran it. */
   readonly earlier?: number
@@ -415,8 +417,7 @@ class Connection {
     const from = await continueRun(this.#journal, run, this.#nodes, { allowChanges, clock })
     const writer = held ?? (await this.#journal.resumeRun(run.id, this.#by))
     from.announce(writer)
-    const { finished, past, parts, setAside, wasInterrupted } = from
-    return { writer, finished, past, parts, setAside, wasInterrupted, earlier: run.elapsed ?? 0 }
+    return { ...from, writer, earlier: run.elapsed ?? 0 }
   }
 
   async #answer(run: RunSnapshot): Promise<RecordedRun> {

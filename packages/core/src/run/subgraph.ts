@@ -84,14 +84,21 @@ async function join(
   const headers = await headersOf(scope.graph, clock, { prefix: scope.prefix, parent: placed.name })
   // First: what cannot join the run is not announced in its journal.
   const nodes = await placeNodes(host.nodes, scope, host.places, clock)
-  const finished = await session?.growInto(placed.name, headers).catch((error: unknown) => {
+  const past = await session?.growInto(placed.name, headers).catch((error: unknown) => {
     throw isError(error, 'HDL_GRAPH_CHANGED') ? final(error) : error
   })
+  const { finished, ended = [] } = past ?? {}
   growth.joined(placed.name, headers)
   const slices = new Slices(clock)
   for (const each of nodes) {
     const isDone = finished?.has(each.name) === true
     host.addNode(context, each, isDone ? { value: finished.get(each.name) } : undefined)
+    if (slices.due) await slices.next()
+  }
+  // Sub-graphs of this one that have ended are not built again: their nodes join with them.
+  for (const { name, job, place, after, value, parent } of ended) {
+    growth.joined(parent!, [{ name, job, place, after }])
+    growth.add(context, name, { after, done: true, value })
     if (slices.due) await slices.next()
   }
   return headers.map(({ name }) => name)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Graph, job, run, startRun, type NodeRef } from '@heddle/core'
+import { Graph, job, run, startRun, type Job, type NodeRef } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { cutOff, historyOf, journals } from './kit.ts'
@@ -264,3 +264,54 @@ test('nodes of a sub-graph are compared when its builder has run again', async (
   })
   assert.equal(allowed.ok, true)
 })
+
+for (const [kind, open] of Object.entries(journals)) {
+  test(`G7, ${kind}: nodes of a nested sub-graph that has ended are in the result of a resumed run`, async (t) => {
+    const calls: string[] = []
+    const make = (): Graph => {
+      const call = (name: string): Job<void, string> =>
+        job({ name }, () => {
+          calls.push(name)
+          return `${name} value`
+        })
+      const graph = new Graph()
+      graph.subgraph('s', () => {
+        const outer = new Graph()
+        const deep = outer.subgraph('deep', () => {
+          const inner = new Graph()
+          const x = inner.add('x', call('x'))
+          inner.subgraph('deeper', () => new Graph())
+          inner.add('y', call('y'), { after: [x] })
+          return inner
+        })
+        outer.add('last', call('last'), { after: [deep] })
+        return outer
+      })
+      return graph
+    }
+    const whole = await open(t)
+    const first = await run(make(), { journal: whole })
+    const history = await historyOf(whole, first.run!)
+    const rows = history.findIndex(
+      (row) => row.kind === 'node' && row.node === 's/deep' && row.state === 'succeeded',
+    )
+    const journal = await open(t)
+    const resume = await cutOff(whole, first.run!, rows + 1, journal)
+    calls.length = 0
+    const joined: string[] = []
+    const second = await run(make(), {
+      journal,
+      resume,
+      observer: (event) => {
+        if (event.type === 'nodes') joined.push(...event.added.map(({ name }) => name))
+      },
+    })
+    assert.deepEqual(calls, ['last'])
+    assert.equal(second.valueOf('s/deep/y'), 'y value')
+    assert.equal(second.stateOf('s/deep/deeper'), 'succeeded')
+    const ended = [...second.succeeded, ...second.reused]
+    assert.deepEqual(ended.toSorted(), first.succeeded.toSorted())
+    const grown = ['s/deep', 's/deep/deeper', 's/deep/x', 's/deep/y', 's/last']
+    assert.deepEqual(joined.toSorted(), grown)
+  })
+}
