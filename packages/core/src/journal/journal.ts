@@ -140,6 +140,8 @@ export interface PartDetail {
   readonly version?: string
   /** When a sleep or a wait ends, in milliseconds since 1970. */
   readonly until?: number
+  /** Of a wait for a signal: it has lost a race, and the job has continued without it. */
+  readonly isLeft?: boolean
 }
 
 /** A row of a part as it is read back, with what it returned when that was asked for. */

@@ -8,6 +8,7 @@ export interface PastStep {
   readonly input?: string | undefined
   readonly version?: string | undefined
   readonly until?: number | undefined
+  readonly isLeft?: boolean | undefined
   readonly value?: unknown
   readonly error?: PartEntry['error']
   /** Of one that was running when the process ended: how often that happened in a row (R6). */
@@ -97,10 +98,10 @@ export class JournaledSteps implements StepPast {
 
 /** Two starts without an end between them are those of two processes. */
 function addRow(steps: Map<string, PastStep>, { state, part, value, error }: PartEntry): void {
-  const { path, job, input, version, until } = part
+  const { path, job, input, version, until, isLeft } = part
   const before = steps.get(path)
   if (state === 'succeeded' || state === 'failed' || state === 'suspended') {
-    steps.set(path, { state, job, input, version, until, value, error })
+    steps.set(path, { state, job, input, version, until, isLeft, value, error })
   } else if (state === 'running') {
     steps.set(path, { state, interruptions: (before?.interruptions ?? 0) + 1 })
   } else if (before?.state === 'running') steps.delete(path)

@@ -4,9 +4,10 @@
  *   call ──recorded as succeeded──▶ its value          running ──first wait begins──▶ suspended
  *     └── not recorded ──▶ a wait ──▶ its end          suspended ──last wait ends──▶ waits for permits ──▶ running
  *
- * The attempt is suspended while at least one wait is under way (G4): were it to take its permits again when the first of
+ * The attempt is suspended while the job waits for at least one of its waits (G4, G15): were it to take its permits again when the first of
  * several steps has ended, it could hold the one that another step of it needs.
  *
+ *   a wait ──has lost a race (attendance.ts)──▶ left: the job continues without it ──listened to again──▶ a wait (G15)
  *   the run drains ──nothing of the job runs: it sleeps, waits for signals, or for steps of which the same is true──▶ cancelled (G12)
  *   the job returns ──each step was listened to──▶ waits that are left are dropped: they never settle (G13)
  *        └── a step that nothing listens to ──▶ HDL_STEP_NOT_AWAITED
@@ -22,6 +23,7 @@ import { isoTime, latestTime } from '../kernel/iso-time.ts'
 import { findPlace } from '../places/find-place.ts'
 import type { PartDetail } from '../journal/journal.ts'
 import { Part, type PartEnd } from '../scheduler/part.ts'
+import { Attendance, Races, type Settlement } from './attendance.ts'
 import { fromErrorRecord } from './error-record.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { beginPart, type AttemptContext, type GrowthHost } from './growth-host.ts'
@@ -46,6 +48,18 @@ export interface Wake extends Due {
   onWake(): void
 }
 
+/** A wait for a signal. */
+interface SignalWait {
+  readonly call: Call
+  readonly signal: string
+  readonly path: string
+  /** When it ends, in milliseconds since 1970, and how long it may take. */
+  readonly until: number | undefined
+  readonly limit: number
+  /** Whether the job does not wait for it when it begins. */
+  readonly isLeft: boolean
+}
+
 /** What of the run is known to one attempt. */
 export interface StepSource {
   readonly past: StepPast | undefined
@@ -53,8 +67,20 @@ export interface StepSource {
   readonly memory: RememberedSteps | undefined
 }
 
+/** A call of a step, while its promise has not settled. */
+interface Call {
+  readonly attendance: Attendance
+  wait?: Wait
+}
+
 type Wait = {
+  readonly call: Call
   readonly text: string
+  /** Whether the job has continued without it: it has lost a race. It does not suspend the job then. */
+  isLeft: boolean
+  /** Of a wait for a signal: while it is left it takes none. */
+  leave?(): void
+  rejoin?(): void
   /** For programs, of a wait in which nothing of the job runs. */
   readonly waitsFor?: { readonly signal?: string; readonly until?: number }
   /** Set where the job waits for a step. Without it nothing of the job runs during this wait. */
@@ -72,6 +98,7 @@ export class Steps implements AttemptSteps {
   readonly #counts = new Map<string, number>()
   readonly #keys = new Set<string>()
   readonly #waits = new Set<Wait>()
+  readonly #races = new Races()
   /** Calls that nothing listens to. */
   readonly #unheard = new Map<StepPromise<unknown>, string>()
   #hasReturned = false
@@ -101,13 +128,13 @@ export class Steps implements AttemptSteps {
   readonly run = <I, O, V>(
     job: Job<I, O, V>,
     ...[input, options = {}]: [input?: I, options?: StepOptions]
-  ): Promise<O> => this.#call('run', () => this.#run(job, input, options))
+  ): Promise<O> => this.#call('run', (call) => this.#run(call, job, input, options))
 
   readonly sleep = (milliseconds: number): Promise<void> =>
-    this.#call('sleep', () => this.#sleep(milliseconds))
+    this.#call('sleep', (call) => this.#sleep(call, milliseconds))
 
   readonly waitFor = <T>(signal: string, options: SignalOptions = {}): Promise<T> =>
-    this.#call('waitFor', () => this.#waitFor<T>(signal, options))
+    this.#call('waitFor', (call) => this.#waitFor<T>(call, signal, options))
 
   /** The job has returned. What it must not have left behind makes it fail (G13). */
   onReturned(): Error | undefined {
@@ -118,7 +145,7 @@ export class Steps implements AttemptSteps {
   }
 
   /** G13: whatever becomes of it, a call that nothing listens to does not end the process. */
-  #call<T>(step: string, start: () => Promise<T>): Promise<T> {
+  #call<T>(step: string, start: (call: Call) => Promise<T>): Promise<T> {
     if (this.#isClosed) {
       const refused = Promise.reject<T>(
         new HeddleError('HDL_NO_STEPS', { node: this.#context.name, step }),
@@ -126,16 +153,24 @@ export class Steps implements AttemptSteps {
       refused.catch(() => undefined)
       return refused
     }
-    const called = new StepPromise<T>(
-      start(),
-      () => !this.#isClosed,
-      () => this.#unheard.delete(called),
-    )
+    const attendance = new Attendance(this.#races, () => this.#rejoin(call))
+    const call: Call = { attendance }
+    const called: StepPromise<T> = StepPromise.ofCall(start(call), {
+      attendance,
+      mayContinue: () => !this.#isClosed,
+      onHeard: () => this.#unheard.delete(called),
+      onSettling: this.#onSettling,
+    })
     this.#unheard.set(called, step)
     return called
   }
 
-  async #run<I, O, V>(job: Job<I, O, V>, input: I | undefined, options: StepOptions): Promise<O> {
+  async #run<I, O, V>(
+    call: Call,
+    job: Job<I, O, V>,
+    input: I | undefined,
+    options: StepOptions,
+  ): Promise<O> {
     this.#checkOpen()
     checkOptions(options, { key: 1 }, 'step')
     if (typeof job?.run !== 'function') {
@@ -152,7 +187,8 @@ export class Steps implements AttemptSteps {
     if (past !== undefined) this.#checkSame(past, part, input)
     if (past?.state === 'succeeded') return past.value as O
     if (past?.state === 'failed') throw this.#standingFailure(past)
-    const end = await this.#runPart(job as unknown as Job, input, part, past?.interruptions ?? 0)
+    const interruptions = past?.interruptions ?? 0
+    const end = await this.#runPart(call, job as unknown as Job, input, part, interruptions)
     if (end.state === 'succeeded') {
       this.#source.memory?.add(path, { ...part, state: 'succeeded', value: end.value })
       return end.value as O
@@ -160,7 +196,7 @@ export class Steps implements AttemptSteps {
     throw end.error
   }
 
-  async #sleep(milliseconds: number): Promise<void> {
+  async #sleep(call: Call, milliseconds: number): Promise<void> {
     this.#checkOpen()
     checkDuration('milliseconds', milliseconds)
     if (this.#host.clock.wallTime() + milliseconds > latestTime) {
@@ -177,16 +213,16 @@ export class Steps implements AttemptSteps {
     const until = past?.until ?? this.#host.clock.wallTime() + milliseconds
     if (past === undefined) this.#note('suspended', { path, until })
     const text = `sleeps until ${isoTime(until).replace('T', ' ').slice(0, 19)}`
-    await this.#idle({ text, waitsFor: { until } }, (finish) => {
+    await this.#idle({ call, text, waitsFor: { until } }, (finish) => {
       const wake: Wake = { heapIndex: -1, dueAt: undefined, onWake: () => finish(undefined) }
       this.#host.wakeAt(wake, Math.max(0, until - this.#host.clock.wallTime()))
-      return () => this.#host.forgetWake(wake)
+      return { stop: () => this.#host.forgetWake(wake) }
     })
     this.#note('succeeded', { path })
     this.#source.memory?.add(path, { state: 'succeeded' })
   }
 
-  async #waitFor<T>(signal: string, options: SignalOptions): Promise<T> {
+  async #waitFor<T>(call: Call, signal: string, options: SignalOptions): Promise<T> {
     this.#checkOpen()
     checkName('signal', signal)
     checkOptions(options, { deadline: 1 }, 'wait')
@@ -203,42 +239,56 @@ export class Steps implements AttemptSteps {
     if (past === undefined) {
       this.#note('suspended', { path, ...(until !== undefined && { until }) })
     }
-    return (await this.#waitForSignal(signal, path, until, deadline)) as T
+    // What has won the race in an earlier process wins it again, before a signal that has come meanwhile is taken.
+    if (past !== undefined && call.attendance.isRaced) {
+      await new Promise<void>((resume) => clock.afterIo(resume))
+    }
+    const isLeft =
+      !call.attendance.isAttended || (past?.isLeft === true && call.attendance.isRaced)
+    const wait: SignalWait = { call, signal, path, until, limit: deadline, isLeft }
+    return (await this.#waitForSignal(wait)) as T
   }
 
   /** G9: the row and the removal of the signal are written together. */
-  async #waitForSignal(
-    name: string,
-    path: string,
-    until: number | undefined,
-    limit: number,
-  ): Promise<unknown> {
+  async #waitForSignal({
+    call,
+    signal: name,
+    path,
+    until,
+    limit,
+    isLeft,
+  }: SignalWait): Promise<unknown> {
     const { signals, clock } = this.#host
-    const kept = signals.takeKept(name)
+    const kept = isLeft ? undefined : signals.takeKept(name)
+    const waitsFor = { signal: name, ...(until !== undefined && { until }) }
+    const what = { call, text: `waits for the signal "${name}"`, waitsFor, isLeft }
     const taken =
       kept === undefined
-        ? await this.#idle<Promise<unknown> | undefined>(
-            {
-              text: `waits for the signal "${name}"`,
-              waitsFor: { signal: name, ...(until !== undefined && { until }) },
-            },
-            (finish) => {
-              const onSignal: Parameters<Signals['wait']>[1] = (signal) =>
-                finish(this.#takeSignal(path, signal))
-              signals.wait(name, onSignal)
-              if (until === undefined) return () => signals.forget(name, onSignal)
-              const wake: Wake = {
-                heapIndex: -1,
-                dueAt: undefined,
-                onWake: () => finish(undefined),
-              }
+        ? await this.#idle<Promise<unknown> | undefined>(what, (finish) => {
+            const onSignal: Parameters<Signals['wait']>[1] = (signal) =>
+              finish(this.#takeSignal(path, signal))
+            const wake: Wake = { heapIndex: -1, dueAt: undefined, onWake: () => finish(undefined) }
+            if (!isLeft) signals.wait(name, onSignal)
+            if (until !== undefined) {
               this.#host.wakeAt(wake, Math.max(0, until - clock.wallTime()))
-              return () => {
+            }
+            return {
+              stop: () => {
                 signals.forget(name, onSignal)
-                this.#host.forgetWake(wake)
-              }
-            },
-          )
+                if (until !== undefined) this.#host.forgetWake(wake)
+              },
+              leave: () => {
+                signals.forget(name, onSignal)
+                const end = until === undefined ? undefined : { until }
+                this.#note('suspended', { path, ...end, isLeft: true })
+              },
+              rejoin: () => {
+                const next = signals.takeKept(name)
+                if (next === undefined) signals.wait(name, onSignal)
+                else onSignal(next)
+              },
+            }
+          })
         : { value: this.#takeSignal(path, kept) }
     if (taken.value !== undefined) return taken.value
     const error = new HeddleError('HDL_TIMEOUT', { what: `The signal "${name}"`, limit })
@@ -262,6 +312,7 @@ export class Steps implements AttemptSteps {
   }
 
   async #runPart(
+    call: Call,
     job: Job,
     input: unknown,
     part: PartDetail,
@@ -284,15 +335,17 @@ export class Steps implements AttemptSteps {
       drains: true,
       onRetrying: () => this.#host.endIdle(this.#context),
       call: (attempt) => {
-        const call = (): unknown => runJob(job, input, place, attempt)
-        const outcome = beginPart(this.#host, attempt, interruptions, call)
+        const begin = (): unknown => runJob(job, input, place, attempt)
+        const outcome = beginPart(this.#host, attempt, interruptions, begin)
         return this.#host.record(attempt, outcome, this.#node, part)
       },
       onEnd: resolve,
     })
     const text = `waits for the step "${part.path}"`
     const wait: Wait = {
+      call,
       text,
+      isLeft: !call.attendance.isAttended,
       step,
       stop: (reason) => growth.stopPart(step, reason),
     }
@@ -304,12 +357,19 @@ export class Steps implements AttemptSteps {
 
   /** A wait in which nothing of the job runs anywhere. */
   async #idle<T>(
-    what: Pick<Wait, 'text' | 'waitsFor'>,
-    start: (finish: (value: T) => void) => () => void,
+    what: Pick<Wait, 'call' | 'text' | 'waitsFor'> & { readonly isLeft?: boolean },
+    start: (finish: (value: T) => void) => Pick<Wait, 'leave' | 'rejoin'> & { stop(): void },
   ): Promise<{ readonly value: T }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ readonly value: T }>()
-    const stop = start((value) => resolve({ value }))
-    const wait: Wait = { ...what, stop: reject }
+    const { stop, leave, rejoin } = start((value) => resolve({ value }))
+    const { isLeft = !what.call.attendance.isAttended } = what
+    const wait: Wait = {
+      ...what,
+      isLeft,
+      stop: reject,
+      ...(leave !== undefined && { leave }),
+      ...(rejoin !== undefined && { rejoin }),
+    }
     this.#begin(wait)
     // A run that is being cancelled does not wait for a sleep.
     this.#host.endIdle(this.#context)
@@ -323,7 +383,7 @@ export class Steps implements AttemptSteps {
 
   /** The steps that the job waits for; none while it sleeps or waits for signals, undefined while it runs itself. */
   get awaited(): readonly Part[] | undefined {
-    if (this.#waits.size === 0 || this.#hasReturned) return undefined
+    if (!this.#isWaiting || this.#hasReturned) return undefined
     return [...this.#waits].flatMap(({ step }) => step ?? [])
   }
 
@@ -338,17 +398,51 @@ export class Steps implements AttemptSteps {
   #begin(wait: Wait): void {
     if (this.#waits.size === 0) this.#watch()
     this.#waits.add(wait)
-    suspendAttempt(this.#context)
+    wait.call.wait = wait
+    if (!wait.isLeft) suspendAttempt(this.#context)
     if (this.#context.cancelled) wait.stop(this.#reason())
   }
 
   async #end(wait: Wait): Promise<void> {
     this.#waits.delete(wait)
+    delete wait.call.wait
     if (this.#isClosed) return
-    if (this.#waits.size > 0) return this.#onLessToWaitFor()
+    if (this.#isWaiting) return this.#onLessToWaitFor()
+    await this.#takePermits()
+  }
+
+  /** Whether the job waits for something. */
+  get #isWaiting(): boolean {
+    for (const { isLeft } of this.#waits) if (!isLeft) return true
+    return false
+  }
+
+  async #takePermits(): Promise<void> {
     await resumeAttempt(this.#context)
-    // Another one has begun meanwhile.
-    if (this.#waits.size > 0) suspendAttempt(this.#context)
+    // Another wait has begun meanwhile.
+    if (this.#isWaiting) suspendAttempt(this.#context)
+  }
+
+  /** G15: what has lost a race against a promise that settles is left, and the job has its permits before it continues. */
+  readonly #onSettling = (attendance: Attendance, how: Settlement): Promise<void> | undefined => {
+    attendance.settle(how)
+    if (this.#isClosed || this.#waits.size === 0) return undefined
+    let isChanged = false
+    for (const wait of this.#waits) {
+      if (wait.isLeft || wait.call.attendance.isAttended) continue
+      wait.isLeft = true
+      wait.leave?.()
+      isChanged = true
+    }
+    return isChanged && !this.#isWaiting ? this.#takePermits() : undefined
+  }
+
+  /** The job waits again for what it had left. */
+  #rejoin({ wait }: Call): void {
+    if (wait === undefined || !wait.isLeft || this.#isClosed) return
+    wait.isLeft = false
+    suspendAttempt(this.#context)
+    wait.rejoin?.()
   }
 
   /** The job may end now, or begin its next step, before it is looked at. */
