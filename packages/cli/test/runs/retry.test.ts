@@ -70,13 +70,16 @@ function recordedRun(command: string, options: Record<string, unknown> = {}): Ru
 
 test('a retry has the module, arguments, nodes and limits that the journal recorded', () => {
   const file = path.resolve('my build.ts')
-  const run = recordedRun('heddle run --title other.ts my build.ts --only a b -- --month 1 0 -- x', {
-    concurrency: 2,
-    retries: 1,
-    threads: { count: 3, memory: 1_000 },
-    only: ['a', 'b'],
-    module: { file, args: ['--month', '1 0', '--', 'x'] },
-  })
+  const run = recordedRun(
+    'heddle run --title other.ts my build.ts --only a b -- --month 1 0 -- x',
+    {
+      concurrency: 2,
+      retries: 1,
+      threads: { count: 3, memory: 1_000 },
+      only: ['a', 'b'],
+      module: { file, args: ['--month', '1 0', '--', 'x'] },
+    },
+  )
   const { args, only, concurrency, retries, timeout, resume, threads, threadMemory, ...rest } =
     runSettings(run, settings)
   assert.equal(rest.file, 'my build.ts')
@@ -96,7 +99,9 @@ test('a retry has the module, arguments, nodes and limits that the journal recor
 })
 
 test('a module in another folder is found where the run found it', () => {
-  const run = recordedRun('heddle run build.ts', { module: { file: '/elsewhere/build.ts', args: [] } })
+  const run = recordedRun('heddle run build.ts', {
+    module: { file: '/elsewhere/build.ts', args: [] },
+  })
   assert.equal(runSettings(run, settings).file, '/elsewhere/build.ts')
 })
 
@@ -108,10 +113,10 @@ test('a run whose module or arguments the journal does not have is refused, not 
   const secret = recordedRun('heddle run a.ts', { module: { file: '/a.ts' } })
   assert.throws(() => runSettings(secret, settings), /typed again after --/)
   assert.deepEqual(runSettings(secret, { ...settings, args: ['x'] }).args, ['x'])
-  const moved = runSettings(
-    recordedRun('', { module: { file: '/a.ts', args: ['1 2'] } }),
-    { ...settings, file: 'b.ts' },
-  )
+  const moved = runSettings(recordedRun('', { module: { file: '/a.ts', args: ['1 2'] } }), {
+    ...settings,
+    file: 'b.ts',
+  })
   assert.deepEqual({ file: moved.file, args: moved.args }, { file: 'b.ts', args: ['1 2'] })
 })
 

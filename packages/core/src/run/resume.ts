@@ -351,7 +351,8 @@ export class GrownPast {
       const { name } = header
       const was = before.get(name)
       if (was === undefined || !isSameHeader(was, header)) changes.headers.push(header)
-      if (was !== undefined) await this.#seeChild(header, was, changed, { finished, ended }, changes)
+      if (was !== undefined)
+        await this.#seeChild(header, was, changed, { finished, ended }, changes)
       else if (made.has(name)) changes.fallen.push(name)
       if (slices.due) await slices.next()
     }

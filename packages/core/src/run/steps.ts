@@ -9,7 +9,7 @@
  *
  *   a wait ──has lost a race (attendance.ts)──▶ left: the job continues without it ──listened to again──▶ a wait (G15)
  *   the run drains ──nothing of the job runs: it sleeps, waits for signals, or for steps of which the same is true──▶ cancelled (G12)
- *   the job returns ──each step was listened to──▶ waits that are left are dropped: they never settle (G13)
+ *   the job returns ──each step was listened to──▶ waits under way are dropped: they never settle (G13)
  *        └── a step that nothing listens to ──▶ HDL_STEP_NOT_AWAITED
  */
 import { resumeAttempt, suspendAttempt, type AttemptSteps } from '../attempts/attempt.ts'
@@ -243,8 +243,7 @@ export class Steps implements AttemptSteps {
     if (past !== undefined && call.attendance.isRaced) {
       await new Promise<void>((resume) => clock.afterIo(resume))
     }
-    const isLeft =
-      !call.attendance.isAttended || (past?.isLeft === true && call.attendance.isRaced)
+    const isLeft = !call.attendance.isAttended || (past?.isLeft === true && call.attendance.isRaced)
     const wait: SignalWait = { call, signal, path, until, limit: deadline, isLeft }
     return (await this.#waitForSignal(wait)) as T
   }

@@ -13,10 +13,16 @@ test('words are quoted for a shell only where they need it', () => {
 })
 
 test('a command line can be typed again, and has no passwords', () => {
-  const argv = ['node', 'heddle', 'run', 'my flow.ts', '-j', 'postgres://me:secret@db/runs', '--', 'a b']
-  assert.equal(
-    commandLine(argv),
-    "heddle run 'my flow.ts' -j postgres://me@db/runs -- 'a b'",
-  )
+  const argv = [
+    'node',
+    'heddle',
+    'run',
+    'my flow.ts',
+    '-j',
+    'postgres://me:secret@db/runs',
+    '--',
+    'a b',
+  ]
+  assert.equal(commandLine(argv), "heddle run 'my flow.ts' -j postgres://me@db/runs -- 'a b'")
   assert.equal(commandLine(['node']), 'node')
 })

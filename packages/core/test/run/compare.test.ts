@@ -99,10 +99,18 @@ test('options of a map that decide its elements or its result are differences, l
   const work = job({ name: 'work' }, (n: number) => n)
   const make = (more: object): Promise<NodeHeader[]> => {
     const graph = new Graph()
-    const list = graph.add('list', job({ name: 'list' }, () => [1]))
-    const other = graph.add('other', job({ name: 'list' }, () => [2]))
+    const list = graph.add(
+      'list',
+      job({ name: 'list' }, () => [1]),
+    )
+    const other = graph.add(
+      'other',
+      job({ name: 'list' }, () => [2]),
+    )
     const after = [list, other]
-    const over = { list, other, made: () => [1] }[(more as { from?: 'other' | 'made' }).from ?? 'list']
+    const over = { list, other, made: () => [1] }[
+      (more as { from?: 'other' | 'made' }).from ?? 'list'
+    ]
     const { from: _from, ...options } = more as { from?: string }
     graph.map('map', work, { over, after, ...options } as never)
     return headersOf(graph, systemClock)
@@ -110,7 +118,14 @@ test('options of a map that decide its elements or its result are differences, l
   const before = await make({ failures: { atMost: 1 } })
   const told = async (more: object): Promise<string[]> =>
     (await compare(before, await make({ failures: 'collect', ...more }))).map(describeDifference)
-  const free = { window: 1, failures: { atMost: 7 }, timeout: 5, retries: 1, priority: 1, needs: { a: 1 } }
+  const free = {
+    window: 1,
+    failures: { atMost: 7 },
+    timeout: 5,
+    retries: 1,
+    priority: 1,
+    needs: { a: 1 },
+  }
   assert.deepEqual(await told(free), [])
   const differs = (option: string, now: string, was: string): string[] => [
     `the option "${option}" of the map "map" is ${now} instead of ${was}`,
@@ -119,11 +134,17 @@ test('options of a map that decide its elements or its result are differences, l
   assert.deepEqual(await told({ from: 'made' }), differs('over', 'a function', '"list"'))
   assert.deepEqual(await told({ input: () => 1 }), differs('input', 'a function', 'absent'))
   assert.deepEqual(await told({ key: () => 'a' }), differs('key', 'a function', 'absent'))
-  assert.deepEqual(await told({ failures: 'stop' }), differs('failures', 'stop', 'collect or atMost'))
+  assert.deepEqual(
+    await told({ failures: 'stop' }),
+    differs('failures', 'stop', 'collect or atMost'),
+  )
   assert.deepEqual(await told({ collect: false }), differs('collect', 'false', 'true'))
   // A journal of an earlier version does not have them.
   const { map: _map, ...earlier } = before.at(-1)!
-  assert.deepEqual(await compare([...before.slice(0, -1), earlier], await make({ collect: false })), [])
+  assert.deepEqual(
+    await compare([...before.slice(0, -1), earlier], await make({ collect: false })),
+    [],
+  )
   assert.equal(isSameHeader(earlier, before.at(-1)!), false)
 })
 

@@ -278,7 +278,7 @@ for (const abort of [true, false]) {
   test(`1,500 steps inside one another are ${abort ? 'aborted' : 'cancelled gracefully'} without a deep stack`, async () => {
     const { clock, kernel } = virtual()
     const atLeaf = Promise.withResolvers<void>()
-    const deep: Job<number, unknown> = job({ name: 'deep' }, (levels: number, ctx) => {
+    const deep: Job<number> = job({ name: 'deep' }, (levels: number, ctx) => {
       if (levels > 0) return ctx.run(deep, levels - 1)
       atLeaf.resolve()
       return ctx.waitFor('never')

@@ -77,7 +77,7 @@ const whole: Record<string, (ctx: LoopContext) => Promise<unknown>> = {
   'all with one function': (ctx) =>
     Promise.all([ctx.waitFor('go').then(String), ctx.sleep(10).then(String)]),
   'all with one function of the job': (ctx) => {
-    const text = (value: unknown): string => `${value as string}`
+    const text = (value: unknown): string => value as string
     return Promise.all([ctx.waitFor('go').then(text), ctx.sleep(10).then(text)])
   },
   'any, of which one fails': (ctx) => Promise.any([ctx.waitFor('go'), ctx.run(broken)]),
