@@ -20,7 +20,7 @@ export interface StepLink {
 export class StepPromise<T> extends Promise<T> {
   static {
     // Promise.race() calls `then` of a promise itself only if that is not of a subclass; `await` never calls it then, but reads this.
-    Object.defineProperty(StepPromise.prototype, 'constructor', {
+    Reflect.defineProperty(StepPromise.prototype, 'constructor', {
       configurable: true,
       get(this: object) {
         if (#link in this && !this.#isOwnCall) {
@@ -54,7 +54,7 @@ export class StepPromise<T> extends Promise<T> {
   /** The promise of a call. */
   static ofCall<T>(work: Promise<T>, link: StepLink): StepPromise<T> {
     const called = new StepPromise(work, link)
-    called.#then(undefined, () => undefined)
+    called.#then().catch(() => undefined)
     return called
   }
 

@@ -79,8 +79,8 @@ type Wait = {
   /** Whether the job has continued without it: it has lost a race. It does not suspend the job then. */
   isLeft: boolean
   /** Of a wait for a signal: while it is left it takes none. */
-  leave?(): void
-  rejoin?(): void
+  readonly leave?: () => void
+  readonly rejoin?: () => void
   /** For programs, of a wait in which nothing of the job runs. */
   readonly waitsFor?: { readonly signal?: string; readonly until?: number }
   /** Set where the job waits for a step. Without it nothing of the job runs during this wait. */
@@ -357,7 +357,9 @@ export class Steps implements AttemptSteps {
   /** A wait in which nothing of the job runs anywhere. */
   async #idle<T>(
     what: Pick<Wait, 'call' | 'text' | 'waitsFor'> & { readonly isLeft?: boolean },
-    start: (finish: (value: T) => void) => Pick<Wait, 'leave' | 'rejoin'> & { stop(): void },
+    start: (finish: (value: T) => void) => Pick<Wait, 'leave' | 'rejoin'> & {
+      readonly stop: () => void
+    },
   ): Promise<{ readonly value: T }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ readonly value: T }>()
     const { stop, leave, rejoin } = start((value) => resolve({ value }))
