@@ -26,7 +26,7 @@ export const ComparisonSchema = Type.Object({
   same: Type.Integer(),
   graph: Type.Array(
     Type.Object({
-      kind: Type.Enum(['added', 'removed', 'job', 'dependencies', 'input', 'version']),
+      kind: Type.Enum(['added', 'removed', 'job', 'dependencies', 'input', 'option', 'version']),
       node: Type.String(),
       text: Type.String(),
     }),
