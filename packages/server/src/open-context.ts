@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import {
+  commandLine,
   Capacity,
   LoopWatch,
   Shards,
@@ -106,10 +107,6 @@ export async function openContext(
     log,
     note,
   }
-}
-
-function commandLine(): string {
-  return process.argv.slice(1).join(' ') || 'node'
 }
 
 /** A journal, and beside it the folder of the results. */
