@@ -157,8 +157,12 @@ describe('from an empty folder', { skip, concurrency: 1, timeout: patience }, ()
           'node_modules/esbuild/bin/esbuild',
           'main.ts',
           'heddle-thread=@heddle/core/thread',
-          ...['--bundle', '--platform=node', `--format=${format}`, '--log-level=error'],
-          ...[`--outdir=${path.join(home, format)}`, `--out-extension:.js=.${extension}`],
+          '--bundle',
+          '--platform=node',
+          `--format=${format}`,
+          '--log-level=error',
+          `--outdir=${path.join(home, format)}`,
+          `--out-extension:.js=.${extension}`,
         ]
         expectOk('esbuild', await runNode(bundle, { cwd: folder, env }))
         // Outside of the project: nothing but the bundle is there.

@@ -109,7 +109,6 @@ export function checkLimits(files: number | undefined, memory: number): Check {
 
 /** How many files this process may open. */
 export function limitOfOpenFiles(): number | undefined {
-  // heddle-ignore B101 -- a report of a few milliseconds, in a command that does nothing else meanwhile
   const report = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly soft: number | 'unlimited' } }
   }

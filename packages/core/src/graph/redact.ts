@@ -10,7 +10,7 @@ import { HeddleError, describe } from '../errors.ts'
 export type Redact = true | readonly string[]
 
 /** Stands for what is not shown. */
-export const redacted = '[redacted]'
+const redacted = '[redacted]'
 
 /** Values of an input that are looked at: a larger one is not searched, and all texts of its attempt are redacted. */
 const mostValues = 10_000

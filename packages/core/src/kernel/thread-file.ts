@@ -39,6 +39,7 @@ const names = ['heddle-thread.js', 'heddle-thread.mjs', 'heddle-thread.cjs']
 
 const disk: FileLookup = {
   // heddle-ignore B101 -- up to six names, once in a process, and only in a bundle
+  // oxlint-disable-next-line node/no-sync -- see above; threads are made without waiting
   exists: (file) => existsSync(file),
   resolve: (name, from) => createRequire(from).resolve(name),
 }

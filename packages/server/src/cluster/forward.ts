@@ -20,7 +20,6 @@
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import type { FastifyRequest } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
 import { pauseFor, shardOf, waitFor, type Clock } from '@heddle/core/lowlevel'
@@ -307,7 +306,7 @@ export class Forwarder {
       if (status >= 300 || body === null) return this.#readAll(response)
       this.#forwarded++
       const headers = keptHeaders(Object.fromEntries(response.headers))
-      return { status, headers, stream: Readable.fromWeb(body as ReadableStream) }
+      return { status, headers, stream: Readable.fromWeb(body) }
     }
     return unlessAway(request.signal, () => this.#fetch(target, sent, request, read))
   }
