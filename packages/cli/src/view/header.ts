@@ -3,7 +3,7 @@ import type { RunModel } from '../model/run-model.ts'
 import { formatAge, formatCount, formatRate } from './format.ts'
 import { span, spread, textOf, type Line, type Span, type Style } from './line.ts'
 import { stateStyles } from './symbols.ts'
-import { widthOf } from './text.ts'
+import { truncateStart, widthOf } from './text.ts'
 import type { Viewport } from './viewport.ts'
 
 const runStates: Readonly<Record<RunState, readonly [word: string, style: Style]>> = {
@@ -15,21 +15,27 @@ const runStates: Readonly<Record<RunState, readonly [word: string, style: Style]
   cancelled: ['CANCELLED', ['yellow', 'bold']],
 }
 
-/** What the run is called and how it stands. */
+/** Columns of a title that are left in the narrowest terminal. */
+const shortestTitle = 12
+
+/** What the run is called and how it stands. A long title, which is a path most of the time, gives way to the state and the time. */
 export function titleLine(model: RunModel, viewport: Viewport): Line {
   const [word, style] = runStates[model.state]
-  const { progress } = viewport
-  const left = [
-    span(model.title, 'bold'),
+  const { progress, columns, symbols } = viewport
+  const state = [
     span('  '),
     span(word, style),
     ...(progress === undefined ? [] : [span(`  ${progress}`)]),
   ]
   const times = timeSpans(model, viewport)
-  const room = viewport.columns - widthOf(textOf(left)) - 2
+  const shortest = times.at(-1)
+  const time = shortest === undefined ? 0 : widthOf(textOf(shortest)) + 2
+  const forTitle = Math.max(shortestTitle, columns - widthOf(textOf(state)) - time)
+  const left = [span(truncateStart(model.title, forTitle, symbols.ellipsis), 'bold'), ...state]
+  const room = columns - widthOf(textOf(left)) - 2
   // In a narrow terminal the time that has passed stays longest.
   const right = times.find((line) => widthOf(textOf(line)) <= room) ?? []
-  return spread(left, right, viewport.columns)
+  return spread(left, right, columns)
 }
 
 /** Nodes that have to end before a rate says something. */

@@ -114,6 +114,25 @@ export function truncate(text: string, columns: number, ellipsis = '…'): strin
   return (parts.length >= room / 3 ? parts : kept) + ellipsis
 }
 
+/**
+ * The end of a name in at most `columns`, with an ellipsis where its start is missing: of a path the file says most. It is cut before
+ * a part of the path, unless little would be left.
+ */
+export function truncateStart(text: string, columns: number, ellipsis = '…'): string {
+  if (widthOf(text) <= columns) return text
+  const room = columns - widthOf(ellipsis)
+  if (room < 0) return ''
+  const all = [...characters.segment(text)].map(({ segment }) => segment)
+  let first = all.length
+  for (let width = 0; first > 0; first--) {
+    width += widthOfCharacter(all[first - 1]!)
+    if (width > room) break
+  }
+  const kept = all.slice(first).join('')
+  const [parts = ''] = /[/\\].*$/su.exec(kept) ?? []
+  return ellipsis + (widthOf(parts) >= room / 3 ? parts : kept)
+}
+
 /** As {@link truncate}, without a part of a word: where no word fits there is only the ellipsis. */
 export function truncateWords(text: string, columns: number, ellipsis = '…'): string {
   if (widthOf(text) <= columns) return text

@@ -303,3 +303,10 @@ test('while everything sleeps a line says how to end the process without cancell
   model.apply(node('nap', 'running', 10))
   assert.deepEqual(hint({ canLeave: true }), [])
 })
+
+test('a long title gives way to the state of the run and to the time', () => {
+  const title = `/home/ada/${'projects/'.repeat(8)}shop/nightly.ts`
+  const model = new RunModel(graphOf('a'), { title, retries: 0 })
+  assert.match(show(model, { columns: 60 })[0]!, /^…\/.*\/shop\/nightly\.ts {2}starting$/)
+  assert.match(show(model, { columns: 24 })[0]!, /nightly\.ts {2}starting$/)
+})

@@ -8,6 +8,7 @@ import {
   printableLines,
   rowsOf,
   truncate,
+  truncateStart,
   truncateWords,
   widthOf,
 } from '../../src/view/text.ts'
@@ -143,4 +144,14 @@ test('rows of a wrapped line: a wide character is not cut in two', () => {
     [rowsOf('', 4), rowsOf('abcd', 4), rowsOf('abcde', 4), rowsOf('a日日', 4), rowsOf('日日', 3)],
     [1, 1, 2, 2, 2],
   )
+})
+
+test('of a long path the end is kept, from one of its parts on', () => {
+  assert.equal(truncateStart('src/a.ts', 8), 'src/a.ts')
+  assert.equal(truncateStart('/home/ada/projects/shop/nightly.ts', 20), '…/shop/nightly.ts')
+  assert.equal(truncateStart('a-very-long-name-of-a-file.ts', 10), '…a-file.ts')
+  assert.equal(truncateStart('/x/nightly-import-of-orders.ts', 12), '…f-orders.ts')
+  assert.equal(truncateStart('名前/夜.ts', 6), '…夜.ts')
+  assert.equal(truncateStart('abc', 1), '…')
+  assert.equal(truncateStart('abc', 0), '')
 })
