@@ -7,7 +7,6 @@ import { toSlashes } from '../frontend/discover.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
 import type { Program } from '../ir/program.ts'
 import type { PartResult } from './part-result.ts'
-import { noteRepeatedBuilds } from './repeated-builds.ts'
 
 type Joined = Pick<Analysis, 'findings' | 'diagnostics' | 'files' | 'extentOf'> & {
   readonly program?: Program
@@ -33,7 +32,7 @@ export function joinParts(
   for (const { finding, extent } of found) extents.set(placeOf(finding), extent)
   const programs = results.flatMap((one) => one.program ?? [])
   return {
-    findings: noteRepeatedBuilds(withFingerprints(findings, (file) => texts.get(file))),
+    findings: withFingerprints(findings, (file) => texts.get(file)),
     diagnostics: results.flatMap((one) => one.diagnostics).sort(byFile),
     files,
     extentOf: (finding) => extents.get(placeOf(finding)),

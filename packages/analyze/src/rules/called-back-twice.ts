@@ -49,7 +49,7 @@ function from(model: Model, timer: CallSite, unit: FunctionUnit): Draft | undefi
 }
 
 /** The parameter that is called: `done(…)`. A wrapped one has been assigned again. */
-export function callbackOf({ callee, isNew }: CallSite): Binding | undefined {
+function callbackOf({ callee, isNew }: CallSite): Binding | undefined {
   if (callee.kind !== 'name' || callee.path.length > 0 || isNew) return undefined
   const binding = callee.scope.find(callee.name)
   if (binding?.kind !== 'param' || binding.assignments > 0) return undefined
@@ -76,7 +76,7 @@ function isRemovedBy(host: Host, timer: FunctionUnit, other: FunctionUnit): bool
 }
 
 /** From where the timer starts, over a suspension, to the call, and no state is looked at on the way. */
-export function unlookedWay(host: Host, timer: CallSite, other: At<CallSite>): Answer | undefined {
+function unlookedWay(host: Host, timer: CallSite, other: At<CallSite>): Answer | undefined {
   const start = host.calls.find(({ event }) => event === timer)
   if (start === undefined) return undefined
   return ask(host.graph, start, {

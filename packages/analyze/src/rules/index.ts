@@ -12,7 +12,6 @@ import { useAfterAwait, useAfterAwaitPage } from './use-after-await.ts'
 import { supersededCompletion, supersededCompletionPage } from './superseded-completion.ts'
 import { handedOutUnready, handedOutUnreadyPage } from './handed-out-unready.ts'
 import { calledBackTwice, calledBackTwicePage } from './called-back-twice.ts'
-import { endedTwice, endedTwicePage } from './ended-twice.ts'
 import { oldHandleEvent, oldHandleEventPage } from './old-handle-event.ts'
 import { announcedEarly, announcedEarlyPage } from './announced-early.ts'
 import {
@@ -49,16 +48,6 @@ import { restartedAfterStop, restartedAfterStopPage } from './restarted-after-st
 import { drainedThenReset, drainedThenResetPage } from './drained-then-reset.ts'
 import { passedBy, passedByPage } from './passed-by.ts'
 import { answeredEarly, answeredEarlyPage } from './answered-early.ts'
-import { staleIndex, staleIndexPage } from './stale-index.ts'
-import { advancedLate, advancedLatePage } from './advanced-late.ts'
-import { givenBackEarly, givenBackEarlyPage } from './given-back-early.ts'
-import { drainedWhileOpen, drainedWhileOpenPage } from './drained-while-open.ts'
-import { ambientValue, ambientValuePage } from './ambient-value.ts'
-import { secondLoop, secondLoopPage } from './second-loop.ts'
-import { blindExpiry, blindExpiryPage } from './blind-expiry.ts'
-import { lateHandleLeaks, lateHandleLeaksPage } from './late-handle-leaks.ts'
-import { clearedLate, clearedLatePage } from './cleared-late.ts'
-import { missedWhileBusy, missedWhileBusyPage } from './missed-while-busy.ts'
 import { openedAfterClose, openedAfterClosePage } from './opened-after-close.ts'
 import type { Model } from './model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
@@ -87,9 +76,6 @@ const rules: readonly RaceRule[] = [
   { page: oldHandleEventPage, find: oldHandleEvent },
   { page: invalidatedWhileLoadingPage, find: invalidatedWhileLoading },
   { page: passedByPage, find: passedBy },
-  { page: endedTwicePage, find: endedTwice },
-  { page: staleIndexPage, find: staleIndex },
-  { page: blindExpiryPage, find: blindExpiry },
   { page: guardRemovedEarlyPage, find: guardRemovedEarly },
   { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
   { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
@@ -102,8 +88,6 @@ const rules: readonly RaceRule[] = [
   { page: raceLoserLeaksPage, find: raceLoserLeaks },
   { page: outlivesSubscriptionPage, find: outlivesSubscription },
   { page: openedAfterClosePage, find: openedAfterClose },
-  { page: givenBackEarlyPage, find: givenBackEarly },
-  { page: lateHandleLeaksPage, find: lateHandleLeaks },
   { page: unguardedWritePage, find: unguardedWrite },
   { page: inconsistentGuardPage, find: inconsistentGuard },
   { page: overlappingTimerPage, find: overlappingTimer },
@@ -111,9 +95,6 @@ const rules: readonly RaceRule[] = [
   { page: sleepAsSynchronisationPage, find: sleepAsSynchronisation },
   { page: markedLatePage, find: markedLate },
   { page: waitersLeftPage, find: waitersLeft },
-  { page: drainedWhileOpenPage, find: drainedWhileOpen },
-  { page: secondLoopPage, find: secondLoop },
-  { page: ambientValuePage, find: ambientValue },
   { page: readModifyWritePage, find: readModifyWrite },
   { page: resetThenFillPage, find: resetThenFill },
   { page: tornPairPage, find: tornPair },
@@ -122,9 +103,6 @@ const rules: readonly RaceRule[] = [
   { page: drainedThenResetPage, find: drainedThenReset },
   { page: announcedEarlyPage, find: announcedEarly },
   { page: answeredEarlyPage, find: answeredEarly },
-  { page: clearedLatePage, find: clearedLate },
-  { page: missedWhileBusyPage, find: missedWhileBusy },
-  { page: advancedLatePage, find: advancedLate },
 ]
 
 export const racePages: readonly RulePage[] = rules.map(({ page }) => page)

@@ -356,11 +356,10 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
   for (const { event: site, block } of host.calls) {
     const { callee } = site
     if (callee.kind !== 'member' || callee.receiver.location === undefined) continue
-    const read = callee.receiver.reads?.find((one) => one.start < site.start)
-    const { canonical } = callee.receiver.location
-    const location = read?.location.canonical
-    if (read === undefined || location === undefined) continue
-    if (location !== canonical && !isPartOfEntry(canonical, location)) continue
+    const read = callee.receiver.reads?.[0]
+    const location = callee.receiver.location.canonical
+    if (read === undefined || read.start >= site.start || read.location.canonical !== location)
+      continue
     if (
       read.checks.length === 0 ||
       (location.scope === 'parameter' && !isComponentState(location)) ||
@@ -389,33 +388,8 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
   return undefined
 }
 
-/** A field of an object that is kept under a key: `entry.socket`. */
-function isPartOfEntry(location: Location, entry: Location): boolean {
-  return entry.scope === 'entry' && location.parent?.canonical === entry
-}
-
-/** Removes an entry, under whatever key, in a function that gives back what is in it. */
-function removalOf(model: Model, entry: Location, except: FunctionUnit): Access | undefined {
-  const container = entry.parent?.canonical
-  return model
-    .writesOfField(entry.field)
-    .find(
-      ({ access, host }) =>
-        access.kind === 'drop' &&
-        host !== except &&
-        access.location.canonical.parent?.canonical === container &&
-        model.lifecycles
-          .releasedIn(host)
-          .some((one) => one.parent?.canonical === container || one.parent?.parent === container),
-    )?.access
-}
-
 /** Empties the field in a function that gives things back. */
 function teardownOf(model: Model, location: Location, except: FunctionUnit): Access | undefined {
-  if (location.scope === 'entry') {
-    const removal = removalOf(model, location, except)
-    if (removal !== undefined) return removal
-  }
   return model
     .writesOf(location)
     .find(

@@ -10,13 +10,9 @@ import { homes, mechanisms, spell, styles } from '../support/mechanisms.ts'
 import type { Home } from '../support/mechanisms.ts'
 import { findIn, isComplete } from '../support/races.ts'
 
+/** A listener on a local name of a handle is not followed to the field of an object that is handed in. */
 const unseen: readonly (readonly [mechanism: string, home: Home])[] = [
-  // A listener on a local name of a handle is not followed to the field of an object that is handed in.
   ['end of the old one hits the new one', 'parameter'],
-  // A function that another one of the same factory calls is taken for a step of the factory.
-  ['added during the last wait of the worker', 'factory'],
-  // What is given back through an object that is handed in is not known to be used by others.
-  ['work is registered while the rest is waited for', 'parameter'],
 ]
 
 const isReported = ({ level }: Finding): boolean => level !== 'note'
