@@ -83,7 +83,7 @@ test('a file that is missing, a folder, or no module', async () => {
     await failing(write('a.md', '#'), 'HDL_NO_MODULE'),
     /^a\.md is not a module that Node can import/,
   )
-  assert.match(await failing(write('a.tsx', ''), 'HDL_NO_MODULE'), /^a\.tsx is no module/)
+  assert.match(await failing(write('a.tsx', ''), 'HDL_NO_MODULE'), /^a\.tsx is not a module/)
 })
 
 test('an import that fails says why and where', async () => {
