@@ -203,6 +203,9 @@ export { fleetPieces, isSmallJson, readFleetValue } from './places/fleet-value.t
 export { loopPlace } from './places/loop.ts'
 export { sharedThreadPlace, threadPlace } from './places/thread.ts'
 
+// graph/: what a schema says of itself.
+export { jsonSchemaOf } from './graph/schema.ts'
+
 // scheduler/: what a recorded run says about itself.
 export { criticalPathOf, forecastOf } from './scheduler/recorded.ts'
 

@@ -18,6 +18,10 @@ export interface InputSchema<out O = unknown, out I = O> {
     readonly version: 1
     readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<O> | Promise<SchemaResult<O>>
+    /** As JSON Schema, for schemas that follow https://standardschema.dev/json-schema too. */
+    readonly jsonSchema?:
+      | { readonly input: (options: { readonly target: string }) => Record<string, unknown> }
+      | undefined
     readonly types?: { readonly input: I; readonly output: O } | undefined
   }
 }
@@ -27,6 +31,16 @@ export function checkSchema(schema: InputSchema): void {
   if (typeof schema?.['~standard']?.validate === 'function') return
   const expected = 'a schema that follows the Standard Schema interface'
   throw new HeddleError('HDL_BAD_OPTION', { option: 'input', value: schema, expected })
+}
+
+/** A schema as JSON Schema, for forms and documents. Undefined when it has none. */
+export function jsonSchemaOf(schema: InputSchema): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return schema['~standard'].jsonSchema?.input({ target: 'draft-2020-12' })
+  } catch {
+    // A schema with a transform, or of a type that JSON does not have.
+    return undefined
+  }
 }
 
 /** How many wrong fields are named, with how many keys of their path and how many characters each. */

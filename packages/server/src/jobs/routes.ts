@@ -1,6 +1,6 @@
 /** The routes of served jobs: they read a request, ask the service, and write the answer. */
 import { HeddleError, isError } from '@heddle/core'
-import type { Seat } from '@heddle/core/lowlevel'
+import { jsonSchemaOf, type Seat } from '@heddle/core/lowlevel'
 import {
   cancelComputation,
   cancelRequest,
@@ -40,18 +40,9 @@ export interface JobRoutesOptions extends ReadMeans {
 export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
   const { service, jobs, bodyLimit } = options
   const turns = new SendTurns(options.clock)
+  const listed = Array.from(jobs.values(), describeJob)
   return [
-    route(listJobs, () => ({
-      jobs: Array.from(jobs.values(), ({ name, prepare, item, limits, whenAbandoned }) => ({
-        name,
-        stages: [prepare, ...(item === undefined ? [] : [item])].map((one) => ({
-          job: one.name,
-          place: one.place,
-        })),
-        limits,
-        when_abandoned: whenAbandoned,
-      })),
-    })),
+    route(listJobs, () => ({ jobs: listed })),
     route(submitJob, (call) => submit(call, options, turns), {
       bodyLimit,
       isUnparsed: true,
@@ -103,6 +94,20 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
       return answer
     }),
   ]
+}
+
+function describeJob({ name, prepare, item, limits, whenAbandoned }: ServedJob) {
+  const schema = prepare.input && jsonSchemaOf(prepare.input)
+  return {
+    name,
+    stages: [prepare, ...(item === undefined ? [] : [item])].map((one) => ({
+      job: one.name,
+      place: one.place,
+    })),
+    limits,
+    when_abandoned: whenAbandoned,
+    ...(schema !== undefined && { input: schema }),
+  }
 }
 
 const ownedBy = ({ params }: { readonly params: { readonly handle: string } }): string =>

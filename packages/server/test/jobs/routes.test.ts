@@ -1,7 +1,7 @@
 /** What is served, and what a submit is answered with. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { job } from '@heddle/core'
+import { job, type InputSchema } from '@heddle/core'
 import { serveJob, startServer, type ItemInput } from '../../src/index.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
@@ -42,6 +42,37 @@ test('the jobs, their stages and their limits', async () => {
   const answer = await compute(server, 'two', 'a\nb\nc', { query: 'index=-2' }).reply
   assert.deepEqual([answer.body['total'], answer.body['result']], [3, 'c'])
   await quiet(server)
+})
+
+test('a job whose schema is also a JSON Schema is listed with it, and one whose schema cannot be is not', async () => {
+  const schema = { type: 'object', properties: { days: { type: 'integer' } } }
+  const takes = (input: () => Record<string, unknown>): InputSchema => ({
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => ({ value }),
+      jsonSchema: { input },
+    },
+  })
+  const described = job({ name: 'described', input: takes(() => schema) }, () => 1)
+  const unknown = job(
+    {
+      name: 'unknown',
+      input: takes(() => {
+        throw new Error('a transform has no JSON Schema')
+      }),
+    },
+    () => 2,
+  )
+  await using server = await startServer({ jobs: [described, unknown], port: 0 })
+  const { body } = await call(server, '/jobs')
+  assert.deepEqual(
+    (body['jobs'] as { name: string; input?: object }[]).map(({ name, input }) => [name, input]),
+    [
+      ['described', schema],
+      ['unknown', undefined],
+    ],
+  )
 })
 
 test('202 says where the result will be: the one that was asked for', async () => {

@@ -50,6 +50,8 @@ export const listJobs = contract({
           stages: Type.Array(Type.Object({ job: Type.String(), place: Type.String() })),
           limits: Type.Unknown(),
           when_abandoned: Type.Enum(['cancel', 'keep']),
+          /** JSON Schema of its input, where the job names one. */
+          input: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
         }),
       ),
     }),

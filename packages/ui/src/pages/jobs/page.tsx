@@ -7,6 +7,7 @@ import { describeError } from '../../api/errors.ts'
 import { formatDuration } from '../../parts/format.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
+import { TableWrap } from '../../parts/table-wrap.tsx'
 import { browserClock } from '../../kernel/clock.ts'
 import { fieldsOf, valueOf, type Field, type JsonSchema } from './schema-form.ts'
 
@@ -15,7 +16,7 @@ interface ServedJob {
   readonly stages: readonly { readonly job: string; readonly place: string }[]
   readonly when_abandoned: string
   /** JSON Schema of its input, where the job names one. */
-  readonly input?: JsonSchema | null
+  readonly input?: JsonSchema
 }
 
 /** Milliseconds that a submit from here waits for its result. */
@@ -40,8 +41,8 @@ export function JobsPage(): JSX.Element {
           <p>heddle serve --jobs FILE serves the jobs that a module exports.</p>
         </Empty>
       ) : (
-        <div class="columns">
-          <section class="card table-wrap">
+        <div class="columns top">
+          <TableWrap isCard>
             <table>
               <thead>
                 <tr>
@@ -77,7 +78,7 @@ export function JobsPage(): JSX.Element {
                 ))}
               </tbody>
             </table>
-          </section>
+          </TableWrap>
           {chosen === undefined ? (
             <p class="quiet">Select a job to submit it.</p>
           ) : (
@@ -171,7 +172,8 @@ function FieldInput({
   readonly value: string
   readonly onInput: (text: string) => void
 }): JSX.Element {
-  const shared = { class: 'input', required: field.isRequired, value }
+  const { fallback } = field
+  const shared = { class: 'input', required: field.isRequired, value, placeholder: fallback }
   return (
     <label class="field">
       <span>
@@ -186,11 +188,16 @@ function FieldInput({
           onInput={(event) => onInput(event.currentTarget.value)}
         />
       ) : field.kind === 'choice' ? (
-        <select {...shared} onChange={(event) => onInput(event.currentTarget.value)}>
-          <option value="" />
+        <select
+          class="input"
+          required={field.isRequired}
+          value={value}
+          onChange={(event) => onInput(event.currentTarget.value)}
+        >
+          <option value="">{fallback}</option>
           {field.choices.map((choice) => (
-            <option key={choice} value={choice}>
-              {choice}
+            <option key={choice.value} value={choice.value}>
+              {choice.title}
             </option>
           ))}
         </select>

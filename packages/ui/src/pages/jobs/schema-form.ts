@@ -15,6 +15,13 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
   readonly enum?: readonly unknown[]
+  readonly default?: unknown
+}
+
+interface Choice {
+  /** As JSON. */
+  readonly value: string
+  readonly title: string
 }
 
 export interface Field {
@@ -23,11 +30,13 @@ export interface Field {
   readonly title: string
   readonly description: string
   readonly kind: 'text' | 'number' | 'choice' | 'json'
-  readonly choices: readonly string[]
+  readonly choices: readonly Choice[]
+  /** What the job takes when the field is left empty; empty when the schema does not say. */
+  readonly fallback: string
   readonly isRequired: boolean
 }
 
-export function fieldsOf(schema: JsonSchema | null | undefined): Field[] {
+export function fieldsOf(schema: JsonSchema | undefined): Field[] {
   const { properties, required = [] } = schema ?? {}
   if (properties === undefined) {
     return [toField('', { ...schema, title: schema?.title ?? 'Input, as JSON' }, true, 'json')]
@@ -48,13 +57,26 @@ function toField(
     title: schema.title ?? name,
     description: schema.description ?? '',
     kind,
-    choices: (schema.enum ?? []).map((choice) => JSON.stringify(choice)),
+    choices: choicesOf(schema).map((choice) => ({
+      value: JSON.stringify(choice),
+      title: textOf(choice),
+    })),
+    fallback: schema.default === undefined ? '' : textOf(schema.default),
     isRequired,
   }
 }
 
-function kindOf({ type, enum: choices }: JsonSchema): Field['kind'] {
-  if (choices !== undefined) return 'choice'
+function choicesOf({ type, enum: choices }: JsonSchema): readonly unknown[] {
+  return choices ?? (type === 'boolean' ? [true, false] : [])
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function kindOf(schema: JsonSchema): Field['kind'] {
+  const { type } = schema
+  if (choicesOf(schema).length > 0) return 'choice'
   if (type === 'string') return 'text'
   return type === 'number' || type === 'integer' ? 'number' : 'json'
 }

@@ -10,6 +10,7 @@ const schema: JsonSchema = {
     days: { type: 'integer' },
     unit: { enum: ['C', 'F'] },
     tags: { type: 'array' },
+    exact: { type: 'boolean', default: false },
   },
 }
 
@@ -22,6 +23,7 @@ test('O1 a field for each property, or one for the whole input', () => {
       ['days', 'days', 'number', false],
       ['unit', 'unit', 'choice', false],
       ['tags', 'tags', 'json', false],
+      ['exact', 'exact', 'choice', false],
     ],
   )
   assert.deepEqual(
@@ -31,12 +33,27 @@ test('O1 a field for each property, or one for the whole input', () => {
 })
 
 test('O2 empty fields are left out, and choices keep their type', () => {
-  const texts = { station: 'Oslo', days: '14', unit: '"C"', tags: '' }
-  assert.deepEqual(valueOf(fieldsOf(schema), texts), { station: 'Oslo', days: 14, unit: 'C' })
-  assert.deepEqual(valueOf(fieldsOf(null), { '': '[1, 2]' }), [1, 2])
+  const fields = fieldsOf(schema)
+  const [unit, exact] = [fields[2]!, fields[4]!]
+  assert.deepEqual(
+    [unit, exact].map(({ choices, fallback }) => [choices.map(({ title }) => title), fallback]),
+    [
+      [['C', 'F'], ''],
+      [['true', 'false'], 'false'],
+    ],
+  )
+  const texts = {
+    station: 'Oslo',
+    days: '14',
+    unit: unit.choices[0]!.value,
+    exact: exact.choices[0]!.value,
+    tags: '',
+  }
+  assert.deepEqual(valueOf(fields, texts), { station: 'Oslo', days: 14, unit: 'C', exact: true })
+  assert.deepEqual(valueOf(fieldsOf(undefined), { '': '[1, 2]' }), [1, 2])
 })
 
 test('O3 a mistake in JSON names its field', () => {
   assert.throws(() => valueOf(fieldsOf(schema), { tags: '[1,' }), /“tags” is not JSON/)
-  assert.throws(() => valueOf(fieldsOf(null), {}), /“Input, as JSON” is not JSON/)
+  assert.throws(() => valueOf(fieldsOf(undefined), {}), /“Input, as JSON” is not JSON/)
 })
