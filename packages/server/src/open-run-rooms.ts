@@ -28,13 +28,13 @@ export function openRunRooms(
   audit: Audit,
   isOwnJournal: boolean,
 ): RunRooms {
-  const { journal, artifacts, kernel, capacity, places, log, exported, store } = context
+  const { journal, artifacts, kernel, capacity, places, log, exported, store, loop } = context
   const most = 1_000
   if (exported === undefined) {
     const graphs = graphTable([])
     const shared = { journal, artifacts, graphs, capacity, places, kernel, log, most }
     const own = isOwnJournal ? new OwnRuns(shared) : undefined
-    return { own, rooms: [openRunViewsRoom({ journal, kernel, own, audit })] }
+    return { own, rooms: [openRunViewsRoom({ journal, kernel, loop, own, audit })] }
   }
   const { definitions, graphs } = exportedSchedules(exported, graphTable(exported))
   const onEnded = (): void => room.poke()
@@ -70,6 +70,6 @@ export function openRunRooms(
   const { clock } = kernel
   const looks = { parts: [takeOver], tables: store.tables, clock, log, what: 'Interrupted runs' }
   const ticker = context.cluster && new Ticker({ ...looks, every: takeOverEvery })
-  const runs = { journal, kernel, graphs, own, starts, links, takeOver, ticker, audit }
+  const runs = { journal, kernel, loop, graphs, own, starts, links, takeOver, ticker, audit }
   return { own, rooms: [openRunsRoom(runs), room] }
 }

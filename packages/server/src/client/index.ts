@@ -1,4 +1,7 @@
-/** What programs and pages use to call a server. It imports nothing of the server but the types of its routes. */
+/**
+ * What programs and pages use to call a server. It imports nothing of the server but the types of its routes and the words
+ * for states.
+ */
 export {
   CallError,
   connect,
@@ -39,4 +42,14 @@ export type {
   RunSummary,
   Timeline,
 } from './contract/runs.ts'
+export {
+  activeOutcomes,
+  attemptOutcomes,
+  hasEnded,
+  isActive,
+  nodeStates,
+  places,
+  stateCode,
+  type NodeWord,
+} from './contract/run-states.ts'
 export type { Firing, ScheduleInfo } from './contract/schedules.ts'

@@ -22,7 +22,11 @@ import {
   type Places,
   type RunOutcome,
 } from '@heddle/core/lowlevel'
+import { hasEnded, isActive } from '../client/contract/runs.ts'
 import { makeGraph, type GraphTable } from './graph-table.ts'
+
+/** Ended runs of which it is known that they ran here. */
+const mostRemembered = 1_000
 
 export interface OwnRunsOptions {
   readonly journal: Journal
@@ -69,6 +73,8 @@ interface Own {
 export class OwnRuns {
   readonly #options: OwnRunsOptions
   readonly #runs = new Map<string, Own>()
+  /** The last runs that ended here, oldest first. */
+  readonly #ended = new Set<string>()
   readonly #rate: SeatRate
   /** Starts on their way, by key: the second waits for the first. */
   readonly #starting = new Map<string, Promise<StartAnswer>>()
@@ -81,6 +87,11 @@ export class OwnRuns {
 
   get size(): number {
     return this.#runs.size
+  }
+
+  /** Whether this process runs it, or has run it a while ago. *Cancellation*: none. */
+  hasRun(id: string): boolean {
+    return this.#runs.has(id) || this.#ended.has(id)
   }
 
   has(id: string): boolean {
@@ -123,7 +134,7 @@ export class OwnRuns {
     try {
       const outcome = outcomeOf(await this.#options.journal.overview(id))
       if (outcome === 'interrupted') return this.#options.mayContinue?.(id) === true
-      return !['succeeded', 'failed', 'cancelled'].includes(outcome)
+      return isActive(outcome)
     } catch (error) {
       // It was pruned.
       if (isError(error, 'HDL_UNKNOWN_RUN')) return false
@@ -249,7 +260,7 @@ export class OwnRuns {
       )
     }
     const outcome = outcomeOf(await journal.overview(id))
-    if (['succeeded', 'failed', 'cancelled'].includes(outcome)) {
+    if (hasEnded(outcome)) {
       return { run: id, outcome, changed: false }
     }
     if (outcome === 'interrupted' || journal.post === undefined) {
@@ -292,6 +303,9 @@ export class OwnRuns {
     const id = run.id!
     const settled = (): void => {
       if (this.#runs.delete(id)) this.#rate.freed()
+      this.#ended.delete(id)
+      this.#ended.add(id)
+      if (this.#ended.size > mostRemembered) this.#ended.delete(this.#ended.values().next().value!)
       this.#options.onEnded?.(id)
     }
     const ended = run.result.then(settled, (error: unknown) => {
@@ -306,7 +320,7 @@ export class OwnRuns {
     const own = this.#runs.get(id)
     if (own === undefined) {
       const outcome = outcomeOf(await this.#options.journal.overview(id))
-      if (['succeeded', 'failed', 'cancelled'].includes(outcome)) {
+      if (hasEnded(outcome)) {
         return { run: id, outcome, changed: false }
       }
       throw new HeddleError('HDL_NOT_STEERABLE', { run: id, action })

@@ -8,7 +8,7 @@ import {
   type WaitOptions,
 } from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/runs.ts'
-import type { RunOutcome } from '../client/contract/runs.ts'
+import { activeOutcomes, endedOutcomes, hasEnded, type RunOutcome } from '../client/contract/runs.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
 import type { Audit } from '../people/audit.ts'
@@ -24,10 +24,7 @@ import type { OwnRuns, SteerAnswer } from './own-runs.ts'
 import { openRunsReader, type RunsReader } from './reader.ts'
 import { streamRun } from './run-stream.ts'
 import type { PointInput, ViewQuestion } from './run-views.ts'
-import { summaryView } from './views.ts'
-
-const activeOutcomes: readonly RunOutcome[] = ['idle', 'running', 'paused', 'draining']
-const endedOutcomes: readonly RunOutcome[] = ['succeeded', 'failed', 'cancelled']
+import { summaryView, type LoopGapInput } from './views.ts'
 
 /** Streams at a time; a page has one. */
 const mostStreams = 1_000
@@ -38,13 +35,20 @@ const tallyEvery = 1_000
 interface ViewOptions {
   readonly journal: Journal
   readonly kernel: Kernel
+  readonly loop: LoopSource
   /** Undefined where runs are only shown. */
   readonly own: OwnRuns | undefined
+}
+
+/** The watch of the event loop, as far as timelines need it. */
+export interface LoopSource {
+  stats(): { readonly recent: readonly LoopGapInput[] }
 }
 
 export interface RunsRoomOptions {
   readonly journal: Journal
   readonly kernel: Kernel
+  readonly loop: LoopSource
   readonly graphs: GraphTable
   readonly own: OwnRuns
   readonly starts: DelayedStarts
@@ -57,8 +61,8 @@ export interface RunsRoomOptions {
 
 /** Shows, starts and steers runs. */
 export function openRunsRoom(options: RunsRoomOptions): Room {
-  const { journal, kernel, graphs, own, starts, links, takeOver, ticker, audit } = options
-  const views = new RunRoutes({ journal, kernel, own })
+  const { journal, kernel, loop, graphs, own, starts, links, takeOver, ticker, audit } = options
+  const views = new RunRoutes({ journal, kernel, loop, own })
   const changes: readonly Route[] = [
     route(contracts.listGraphs, () => ({
       graphs: Array.from(graphs.keys(), (name) => ({ name, description: null, args: null })),
@@ -192,7 +196,7 @@ function approvalRoutes(journal: Journal, links: ApprovalLinks, audit: Audit): R
       const { id: run, name: signal } = params
       const { text = '', choices = ['approved', 'rejected'], expires_in_ms: expiresIn = day } = body
       const outcome = outcomeOf(await journal.overview(run))
-      if (endedOutcomes.includes(outcome)) {
+      if (hasEnded(outcome)) {
         throw new HeddleError('HDL_RUN_ENDED', { action: `A link to run ${run}` })
       }
       const request = { run, signal, text, choices, expiresIn, by: caller.name }
@@ -215,15 +219,18 @@ function approvalRoutes(journal: Journal, links: ApprovalLinks, audit: Audit): R
   ]
 }
 
-export interface RunViewsOptions extends Pick<RunsRoomOptions, 'journal' | 'kernel' | 'audit'> {
+export interface RunViewsOptions extends Pick<
+  RunsRoomOptions,
+  'journal' | 'kernel' | 'loop' | 'audit'
+> {
   /** Runs of this process, which it steers. */
   readonly own: OwnRuns | undefined
 }
 
 /** Shows runs: for `heddle ui`. With runs of its own process it steers these: for `heddle run --ui`. */
 export function openRunViewsRoom(options: RunViewsOptions): Room {
-  const { journal, kernel, own, audit } = options
-  const views = new RunRoutes({ journal, kernel, own })
+  const { journal, kernel, loop, own, audit } = options
+  const views = new RunRoutes({ journal, kernel, loop, own })
   return {
     name: 'runs',
     routes: [...views.routes, ...(own === undefined ? [] : steeringRoutes(own, audit))],
@@ -326,7 +333,9 @@ class RunRoutes {
       route(contracts.showTimeline, (call) => {
         const { from = 0, limit = 20_000 } = call.query
         const point = pointOf(call.query)
-        return this.#send(call, { type: 'timeline', run: call.params.id, point, from, limit })
+        const run = call.params.id
+        const gaps = this.#gapsOf(run)
+        return this.#send(call, { type: 'timeline', run, point, from, limit, gaps })
       }),
       route(contracts.showGraph, (call) => {
         const { from = 0, limit = 20_000 } = call.query
@@ -360,6 +369,13 @@ class RunRoutes {
         return this.#send(call, { type: 'export', run, format }, type)
       }),
     ]
+  }
+
+  /** Gaps of this loop belong to runs of this process. */
+  #gapsOf(run: string): readonly LoopGapInput[] {
+    const { own, loop } = this.#options
+    if (own?.hasRun(run) !== true) return []
+    return loop.stats().recent.map(({ startedAt, ms, label }) => ({ startedAt, ms, label }))
   }
 
   /** Answers are JSON already: what passes through the loop is bytes. */

@@ -11,7 +11,7 @@
  *  F4  Without changes a beat is sent every ten seconds, so that both sides notice a connection that is gone.
  */
 import { outcomeOf, type HistoryEntry, type Journal, type RunOverview } from '@heddle/core/lowlevel'
-import { nodeStates, type RunChange, type RunOutcome } from '../client/contract/runs.ts'
+import { hasEnded, stateCode, type RunChange, type RunOutcome } from '../client/contract/runs.ts'
 import type { EventStream } from './event-stream.ts'
 import { firstLine } from './views.ts'
 
@@ -33,8 +33,6 @@ export interface StreamOptions {
   readonly now: () => number
 }
 
-const codes: ReadonlyMap<string, number> = new Map(nodeStates.map((word, i) => [word, i]))
-const ends: readonly RunOutcome[] = ['succeeded', 'failed', 'cancelled']
 
 /**
  * Sends frames until the run has ended or the stream is closed.
@@ -77,7 +75,7 @@ export async function streamRun(stream: EventStream, options: StreamOptions): Pr
         beatAt = now() + beatEvery
       }
     }
-    if (ends.includes(outcome) && position >= overview.rows[1]) {
+    if (hasEnded(outcome) && position >= overview.rows[1]) {
       await stream.send({ event: 'end', id: position, data: { reason: 'finished' } })
       return
     }
@@ -122,7 +120,7 @@ function changeOf(
         break
       case 'node': {
         const error = row.error === undefined ? null : firstLine(row.error.message)
-        nodes.set(row.node, [row.node, codes.get(row.state)!, row.attempt, row.at, error])
+        nodes.set(row.node, [row.node, stateCode[row.state], row.attempt, row.at, error])
         break
       }
       case 'log':

@@ -40,6 +40,7 @@ import {
   nodeView,
   summaryView,
   timelineView,
+  type LoopGapInput,
   type ViewedRun,
 } from './views.ts'
 
@@ -57,11 +58,20 @@ export type ViewQuestion =
       readonly isSteerable?: boolean
     }
   | {
-      readonly type: 'nodes' | 'timeline'
+      readonly type: 'nodes'
       readonly run: string
       readonly point?: PointInput
       readonly from: number
       readonly limit: number
+    }
+  | {
+      readonly type: 'timeline'
+      readonly run: string
+      readonly point?: PointInput
+      readonly from: number
+      readonly limit: number
+      /** Of the process that ran it. */
+      readonly gaps: readonly LoopGapInput[]
     }
   | {
       readonly type: 'graph'
@@ -142,7 +152,7 @@ export class RunViews {
       }
       case 'timeline': {
         const run = await this.#view(question.run, question.point)
-        return JSON.stringify(timelineView(run, question.from, question.limit))
+        return JSON.stringify(timelineView(run, question.from, question.limit, question.gaps))
       }
       case 'graph':
         return JSON.stringify(

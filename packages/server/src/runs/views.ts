@@ -8,12 +8,15 @@ import {
   runTime,
   type AttemptRecord,
   type HeapItem,
+  type LoopGap,
   type NodeRecord,
   type RunRecord,
 } from '@heddle/core/lowlevel'
 import {
-  attemptOutcomes,
-  nodeStates,
+  attemptCode,
+  hasEnded,
+  places,
+  stateCode,
   type GraphEdges,
   type NodeColumns,
   type NodeDetail,
@@ -28,12 +31,6 @@ export interface ViewedRun {
   readonly criticalPath: CriticalPath
   readonly indexes: ReadonlyMap<string, number>
 }
-
-const stateCodes: ReadonlyMap<string, number> = new Map(nodeStates.map((word, i) => [word, i]))
-const outcomeCodes: ReadonlyMap<string, number> = new Map(
-  attemptOutcomes.map((word, i) => [word, i]),
-)
-const places = ['loop', 'thread', 'fleet'] as const
 
 const pathShown = 1_000
 const neighboursShown = 1_000
@@ -183,7 +180,7 @@ export function nodesView(run: ViewedRun, from: number, limit: number): NodeColu
     places: [...places],
     name: page.map(({ name }) => name),
     place: page.map(({ place }) => places.indexOf(place)),
-    state: page.map((node) => stateCodes.get(nodeWord(node))!),
+    state: page.map((node) => stateCode[nodeWord(node)]),
     attempts: page.map(({ attempts }) => attempts.length),
     ready: page.map(({ readyAt }) => since(readyAt)),
     started: page.map((node) => since(node.startedAt ?? node.firstStartedAt)),
@@ -359,8 +356,21 @@ export interface Bar {
   readonly attempt: AttemptRecord
 }
 
+/** A gap of the event loop of the process that ran it. */
+export type LoopGapInput = Pick<LoopGap, 'startedAt' | 'ms' | 'label'>
+
+/** Up to which moment gaps belong to a run: its end, or whatever comes. */
+function lastMoment(record: RunRecord): number {
+  return hasEnded(outcomeOf(record)) ? record.until : Infinity
+}
+
 /** Bars in order of their start, with lanes in which they do not overlap. */
-export function timelineView(run: ViewedRun, from: number, limit: number): Timeline {
+export function timelineView(
+  run: ViewedRun,
+  from: number,
+  limit: number,
+  gaps: readonly LoopGapInput[] = [],
+): Timeline {
   const { record } = run
   const zero = record.startedAt
   const bars: Bar[] = []
@@ -385,7 +395,7 @@ export function timelineView(run: ViewedRun, from: number, limit: number): Timel
     queued: page.map(({ attempt }) => since(attempt.queuedAt)),
     started: page.map(({ attempt }) => since(attempt.startedAt)),
     ended: page.map(({ attempt }) => since(attempt.endedAt)),
-    outcome: page.map(({ attempt }) => outcomeCodes.get(attempt.outcome)!),
+    outcome: page.map(({ attempt }) => attemptCode[attempt.outcome]),
     suspended: page.flatMap(({ attempt }, i) =>
       (attempt.suspended ?? []).map(([start, end]): [number, number, number] => [
         i,
@@ -394,7 +404,13 @@ export function timelineView(run: ViewedRun, from: number, limit: number): Timel
       ]),
     ),
     idle: from === 0 ? idleOf(bars, zero, record.until) : [],
-    loop_gaps: [],
+    loop_gaps: gaps
+      .filter(({ startedAt, ms }) => startedAt + ms >= zero && startedAt <= lastMoment(record))
+      .map(({ startedAt, ms, label }): [number, number, string] => [
+        since(startedAt),
+        since(startedAt + ms),
+        label ?? '',
+      ]),
   }
 }
 

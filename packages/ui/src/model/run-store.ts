@@ -12,7 +12,10 @@
  */
 import { signal, type ReadonlySignal, type Signal } from '@preact/signals'
 import {
+  hasEnded,
+  isActive,
   nodeStates,
+  places,
   stateCode,
   type GraphEdges,
   type NodeColumns,
@@ -71,8 +74,6 @@ export class NodeTable {
   }
 }
 
-const places = ['loop', 'thread', 'fleet'] as const
-
 /** Attempts as columns, in order of their start. */
 export class BarTable {
   count = 0
@@ -115,7 +116,7 @@ export class BarTable {
       ...this.suspended.filter(([bar]) => bar < page.from),
       ...page.suspended.map(([bar, from, to]) => [bar + page.from, from, to] as const),
     ]
-    if (page.loop_gaps.length > 0 || page.from === 0) this.loopGaps = page.loop_gaps
+    this.loopGaps = page.loop_gaps
   }
 }
 
@@ -170,7 +171,7 @@ export class RunStore {
 
   get isLive(): boolean {
     const outcome = this.#head.peek()?.outcome
-    return outcome !== undefined && ['idle', 'running', 'paused', 'draining'].includes(outcome)
+    return outcome !== undefined && isActive(outcome)
   }
 
   setHead(head: RunHead): void {
@@ -250,7 +251,7 @@ export class RunStore {
       const head = this.#head.peek()
       if (head !== undefined) {
         const outcome = change.outcome ?? head.outcome
-        const isOver = ['succeeded', 'failed', 'cancelled'].includes(outcome)
+        const isOver = hasEnded(outcome)
         this.#head.value = {
           ...head,
           outcome,

@@ -39,6 +39,18 @@ test('overload: the oldest that waits, refusals with their Retry-After, the leve
   await context.close()
 })
 
+test('a job that holds the loop is named on the page of the loop and in the timeline of its run', async () => {
+  await using served = await openServed()
+  const run = await served.start('nightly', { args: { stations: 1 } })
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/loop`)
+  await page.locator('tbody tr', { hasText: 'job "merge"' }).first().waitFor()
+  await page.goto(`${served.url}/ui/#/runs/${run}`)
+  await page.locator('.loop-strip i[title*="merge"]').first().waitFor({ state: 'attached' })
+  await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
 test('boundaries without an inventory: the page says how to make it', async () => {
   await using served = await openServed()
   const { page, context, problems } = await openPage(`${served.url}/ui/#/boundaries`)

@@ -2,7 +2,8 @@
 import { Type, type Static } from 'typebox'
 import { contract } from './contract.ts'
 import { RunSummarySchema } from './run-list.ts'
-import { RunParams, closed, nodeStates, orNull, view } from './run-words.ts'
+import { nodeStates } from './run-states.ts'
+import { RunParams, closed, orNull, view } from './run-words.ts'
 
 const CompareQuery = Type.Object({ with: Type.String({ minLength: 1, maxLength: 256 }) }, closed)
 

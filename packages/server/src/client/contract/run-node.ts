@@ -1,14 +1,13 @@
 /** One node: attempts, errors, why it waits, its result, and the log. */
 import { Type, type Static } from 'typebox'
 import { contract } from './contract.ts'
+import { attemptOutcomes, nodeStates } from './run-states.ts'
 import {
   AtQuery,
   NodeParams,
   PlaceSchema,
   RunParams,
-  attemptOutcomes,
   closed,
-  nodeStates,
   orNull,
   view,
 } from './run-words.ts'

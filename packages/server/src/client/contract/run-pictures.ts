@@ -40,7 +40,7 @@ export const TimelineSchema = Type.Object({
   suspended: Type.Array(Type.Tuple([Type.Integer(), Type.Number(), Type.Number()])),
   /** Stretches in which no attempt ran: [from, to]. In the first page only. */
   idle: Type.Array(Type.Tuple([Type.Number(), Type.Number()])),
-  /** Gaps of the event loop: [from, to, what ran]. In the first page only. */
+  /** The last gaps of the event loop while it ran: [from, to, what ran]. Only of runs of this process. */
   loop_gaps: Type.Array(Type.Tuple([Type.Number(), Type.Number(), Type.String()])),
 })
 

@@ -1,57 +1,17 @@
-/** Words that all routes of runs share: states, outcomes, parameters. */
+/** Schemas that all routes of runs share: outcomes, counts, parameters. */
 import { Type, type TSchema } from 'typebox'
+import { nodeStates, places, runOutcomes } from './run-states.ts'
 
 export const closed = { additionalProperties: false } as const
 
 export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-
-/** The states of a node. Columns hold indexes of this list; it is appended to, never reordered. */
-export const nodeStates = [
-  'waiting',
-  'ready',
-  'running',
-  'retrying',
-  'succeeded',
-  'failed',
-  'blocked',
-  'skipped',
-  'cancelled',
-  'suspended',
-  /** It ran when its process was killed. */
-  'interrupted',
-] as const
-
-/** How an attempt ended. Columns hold indexes of this list. */
-export const attemptOutcomes = [
-  'running',
-  'succeeded',
-  'failed',
-  'cancelled',
-  /** Its process ended before it did. */
-  'interrupted',
-] as const
-
-/** How a run stands, in one word: `finished` of the journal is split by whether everything succeeded. */
-export const runOutcomes = [
-  'idle',
-  'running',
-  'paused',
-  'draining',
-  'succeeded',
-  'failed',
-  'cancelled',
-  /** It has not ended, and the process that ran it is gone. */
-  'interrupted',
-] as const
-
-export type RunOutcome = (typeof runOutcomes)[number]
 
 /** What `?state=` takes: an outcome, or one of two groups of them. */
 export const runFilters = ['active', 'finished', ...runOutcomes] as const
 
 export const RunOutcomeSchema = Type.Enum([...runOutcomes])
 
-export const PlaceSchema = Type.Enum(['loop', 'thread', 'fleet'])
+export const PlaceSchema = Type.Enum([...places])
 
 /** How many nodes are in each state; states without nodes are left out. */
 export const CountsSchema = Type.Partial(

@@ -22,7 +22,20 @@ import { countRuns, followRuns, listRuns } from './run-list.ts'
 import { readLog, showNode, showResult } from './run-node.ts'
 import { showGraph, showTimeline } from './run-pictures.ts'
 
-export { nodeStates, attemptOutcomes, type RunOutcome, runFilters } from './run-words.ts'
+export {
+  activeOutcomes,
+  attemptCode,
+  attemptOutcomes,
+  endedOutcomes,
+  hasEnded,
+  isActive,
+  nodeStates,
+  places,
+  stateCode,
+  type NodeWord,
+  type RunOutcome,
+} from './run-states.ts'
+export { runFilters } from './run-words.ts'
 export {
   type RunSummary,
   type RunPage,

@@ -7,20 +7,17 @@
  *      last one that is shown or there is no next page.
  *  U3  At most `most` runs are kept: a list that is open for a week does not grow.
  */
-import type { RunOutcome, RunSummary } from '../../api/contract.ts'
+import { hasEnded, isActive, type RunOutcome, type RunSummary } from '../../api/contract.ts'
 
 export interface RunFilter {
   readonly state: string
   readonly q: string
 }
 
-const active: readonly string[] = ['idle', 'running', 'paused', 'draining']
-
 /** As the server filters, for a run that an event brings. */
 export function fits(run: RunSummary, { state, q }: RunFilter): boolean {
-  const isActive = active.includes(run.outcome)
-  if (state === 'active' && !isActive) return false
-  if (state === 'finished' && isActive) return false
+  if (state === 'active' && !isActive(run.outcome)) return false
+  if (state === 'finished' && !hasEnded(run.outcome)) return false
   if (
     state !== '' &&
     state !== 'active' &&
