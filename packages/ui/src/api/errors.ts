@@ -1,4 +1,5 @@
 /** What to say of a call that did not succeed. */
+import type { CallError } from '@heddle/server/client'
 
 interface Refusal {
   readonly message: string
@@ -19,4 +20,10 @@ export function describeError(error: unknown): string {
 /** Whether what was asked for does not exist. */
 export function isMissing(error: unknown): boolean {
   return (error as { readonly status?: number } | undefined)?.status === 404
+}
+
+/** Whether the server has refused the call for good: there is no use in sending it again. */
+export function isRefused(error: unknown): boolean {
+  const { status = 0, retryable = true } = (error ?? {}) as Partial<CallError>
+  return status >= 400 && status < 500 && !retryable
 }

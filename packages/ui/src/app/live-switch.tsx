@@ -1,11 +1,12 @@
 /** The live connection of this tab, with its switch. */
 import type { JSX } from 'preact'
+import { isRefused } from '../api/errors.ts'
 import { browserClock } from '../kernel/clock.ts'
 import { icons } from '../parts/icons.tsx'
 import { formatTime } from '../parts/format.ts'
 import { Live, type LiveState } from './live.ts'
 
-export const live = new Live(browserClock)
+export const live = new Live(browserClock, isRefused)
 
 const words: Readonly<Record<LiveState, string>> = {
   off: '',

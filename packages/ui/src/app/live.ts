@@ -1,7 +1,7 @@
 /**
  * Whether this tab follows what happens. One stream is open at a time: the one of the view that is shown.
  *
- *     off ── follow() ──▶ connecting ──▶ open ◀──▶ lost        the client connects again by itself
+ *     off ── follow() ──▶ connecting ──▶ open ◀──▶ lost        the client connects again, or this after a pause
  *                             ▲           │
  *                             │           ├── the server has ended the stream ──▶ ended
  *                             └─ resume() ┴── pause(), tab hidden ──▶ paused
@@ -10,7 +10,8 @@
  *  L1  At most one stream is open in a tab.
  *  L2  A stream is opened after the last position that the view has taken in: nothing is missed.
  *  L3  While paused, no stream is open.
- *  L4  What has ended is not opened again, unless it is followed again.
+ *  L4  What has ended is not opened again, unless it is followed again. What was refused for good counts as off.
+ *  L5  What fails for a passing reason is followed again after a pause, which doubles up to a limit.
  */
 import { signal, type ReadonlySignal } from '@preact/signals'
 import type { Clock } from '../kernel/clock.ts'
@@ -26,20 +27,29 @@ export interface Connection {
   readonly onEvent: () => void
 }
 
-/** What a view follows. It resolves when the server has ended the stream, and rejects when there is no use in trying. */
+/** What a view follows. It resolves when the server has ended the stream, and rejects when it could not be read. */
 export type Followed = (connection: Connection) => Promise<void>
+
+/** Milliseconds before what failed is followed again: at first, and at most. */
+const firstPause = 1_000
+const longestPause = 15_000
 
 export class Live {
   readonly #clock: Clock
+  readonly #isFinal: (error: unknown) => boolean
   readonly #state = signal<LiveState>('off')
   readonly #lastEventAt = signal<number | undefined>(undefined)
   #followed: Followed | undefined
   #abort: AbortController | undefined
   #isPausedByHand = false
   #isHidden = false
+  #pause = firstPause
+  #cancelRetry: (() => void) | undefined
 
-  constructor(clock: Clock) {
+  /** `isFinal`: whether trying once more after this error is of no use. */
+  constructor(clock: Clock, isFinal: (error: unknown) => boolean) {
     this.#clock = clock
+    this.#isFinal = isFinal
   }
 
   get state(): ReadonlySignal<LiveState> {
@@ -56,6 +66,7 @@ export class Live {
     this.#close()
     this.#followed = followed
     this.#state.value = 'off'
+    this.#pause = firstPause
     this.#update()
     return () => {
       if (this.#followed !== followed) return
@@ -98,22 +109,41 @@ export class Live {
     const unlessClosed = (action: () => void) => (): void => {
       if (this.#abort === abort) action()
     }
-    const onEnd = (state: LiveState) =>
-      unlessClosed(() => {
-        this.#abort = undefined
-        this.#state.value = state
-      })
     followed({
       signal: abort.signal,
       onState: (state) => unlessClosed(() => (this.#state.value = state))(),
       onEvent: unlessClosed(() => {
         this.#state.value = 'open'
+        this.#pause = firstPause
         this.#lastEventAt.value = this.#clock.wallTime()
       }),
-    }).then(onEnd('ended'), onEnd('lost'))
+    }).then(
+      unlessClosed(() => {
+        this.#abort = undefined
+        this.#state.value = 'ended'
+      }),
+      (error: unknown) => unlessClosed(() => this.#fail(error))(),
+    )
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isFinal(error)) {
+      this.#followed = undefined
+      this.#close()
+      this.#state.value = 'off'
+      return
+    }
+    this.#state.value = 'lost'
+    this.#cancelRetry = this.#clock.setTimer(this.#pause, () => {
+      this.#close()
+      this.#update()
+    })
+    this.#pause = Math.min(longestPause, 2 * this.#pause)
   }
 
   #close(): void {
+    this.#cancelRetry?.()
+    this.#cancelRetry = undefined
     this.#abort?.abort()
     this.#abort = undefined
   }

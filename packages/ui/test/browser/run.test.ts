@@ -208,3 +208,35 @@ test('a server that is killed and started again is followed without a reload, an
   )
   await context.close()
 })
+
+test('a run and the list that are opened while the server is away are filled when it is back, without a click', async (t) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-ui-away-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const store = `sqlite:${path.join(folder, 'serve.db')}`
+  const gates = new Gates()
+  const before = await openServed({ store, gates })
+  const { port } = before.server
+  const first = await before.start('leaving')
+  const second = await before.start('shaky')
+  const { page, context } = await openPage(`${before.url}/ui/#/runs/${first}`)
+  const head = page.locator('.run-head')
+  await head.getByText('succeeded', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Runs' }).first().click()
+  await page.getByRole('link', { name: 'shaky.ts' }).waitFor()
+  await before[Symbol.asyncDispose]()
+
+  await page.goto(`${before.url}/ui/#/runs/${second}`)
+  await page.getByRole('alert').getByText('The server cannot be reached').waitFor()
+  await page.getByText('Connection lost, trying again').waitFor()
+  {
+    await using _after = await openServed({ store, gates, port })
+    await head.getByText('failed', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('alert').count(), 0)
+  }
+  await page.goto(`${before.url}/ui/#/runs?state=failed`)
+  await page.getByRole('alert').getByText('The server cannot be reached').waitFor()
+  await using _again = await openServed({ store, gates, port })
+  await page.getByRole('link', { name: 'shaky.ts' }).waitFor()
+  await page.getByRole('alert').waitFor({ state: 'detached' })
+  await context.close()
+})

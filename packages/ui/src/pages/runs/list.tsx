@@ -1,12 +1,12 @@
 /** The list of runs: filters in the address, live, pages on demand, actions on what is selected. */
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useCommands, useKeys, type Command } from '../../app/actions.ts'
 import { address, go, setQuery } from '../../app/address.ts'
 import { live } from '../../app/live-switch.tsx'
 import { link } from '../../app/route.ts'
-import type { RunCounts, RunSummary } from '../../api/contract.ts'
+import { activeOutcomes, type RunCounts, type RunSummary } from '../../api/contract.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import { cancelRun, countRuns, followRuns, listRuns, type RunListQuery } from '../../api/runs.ts'
@@ -24,6 +24,8 @@ import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { Share } from '../../parts/share.tsx'
 import { State } from '../../parts/state.tsx'
+import { useNow } from '../../parts/now.ts'
+import { TableWrap } from '../../parts/table-wrap.tsx'
 import { cancelAll, cancellable } from './cancel-all.ts'
 import { askForRun } from './new-run.tsx'
 import { takeIn, type RunFilter, type RunListState } from './list-store.ts'
@@ -79,7 +81,8 @@ export function RunList(): JSX.Element {
       await load(AbortSignal.any([ending, abort.signal]))
       for await (const change of followRuns(ending, (stateNow) => {
         onState(stateNow)
-        if (stateNow === 'open' && list.peek() !== undefined) void load(abort.signal)
+        const isAgain = list.peek() !== undefined || error.peek() !== undefined
+        if (stateNow === 'open' && isAgain) void load(abort.signal)
       })) {
         onEvent()
         if (change === undefined || list.peek() === undefined) continue
@@ -207,7 +210,7 @@ export function RunList(): JSX.Element {
       ) : runs.length === 0 ? (
         <NoRuns isFiltered={state !== '' || q !== ''} />
       ) : (
-        <div class="card table-wrap">
+        <TableWrap isCard>
           <table>
             <thead>
               <tr>
@@ -217,7 +220,7 @@ export function RunList(): JSX.Element {
                 <th>State</th>
                 <th>Run</th>
                 <th class="wide">Nodes</th>
-                <th>Started</th>
+                <th class="hide-small">Started</th>
                 <th class="right">Took</th>
               </tr>
             </thead>
@@ -234,7 +237,7 @@ export function RunList(): JSX.Element {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableWrap>
       )}
       {list.value !== undefined && list.value.next !== null && (
         <MoreRows isLoading={isLoading.value} onMore={() => void more()} />
@@ -276,26 +279,9 @@ function countOf(counts: RunCounts | undefined, filter: string): string {
   const of = counts.counts as Readonly<Record<string, number | undefined>>
   if (filter === '') return formatCount(counts.total)
   if (filter === 'active') {
-    return formatCount(
-      ['idle', 'running', 'paused', 'draining'].reduce((sum, each) => sum + (of[each] ?? 0), 0),
-    )
+    return formatCount(activeOutcomes.reduce((sum, each) => sum + (of[each] ?? 0), 0))
   }
   return formatCount(of[filter] ?? 0)
-}
-
-/** Time that moves on while anything is shown with its age. */
-const now = signal(browserClock.wallTime())
-function useNow(): number {
-  useEffect(() => {
-    let cancel: () => void
-    const tick = (): void => {
-      now.value = browserClock.wallTime()
-      cancel = browserClock.setTimer(1_000, tick)
-    }
-    tick()
-    return () => cancel()
-  }, [])
-  return now.value
 }
 
 interface RowProps {
@@ -331,7 +317,7 @@ function RunRow({ run, index, isCurrent, isSelected, onToggle }: RowProps): JSX.
       <td>
         <div class="run-name">
           <a href={href}>{run.title}</a>
-          <span class="quiet mono">{shortId(run.id)}</span>
+          <span class="quiet mono hide-small">{shortId(run.id)}</span>
           {run.key !== null && <span class="chip mono">{run.key}</span>}
           {run.schedule !== null && <span class="chip">{run.schedule}</span>}
         </div>
@@ -339,7 +325,7 @@ function RunRow({ run, index, isCurrent, isSelected, onToggle }: RowProps): JSX.
       <td class="wide">
         <Share counts={run.counts} total={run.nodes} />
       </td>
-      <td class="nowrap soft">
+      <td class="nowrap soft hide-small">
         <Age at={run.started_at} />
       </td>
       <td class="right nowrap">
