@@ -51,13 +51,14 @@ export function readNode(id: string, name: string, signal: AbortSignal): Promise
 
 export type Artifact = ReplyBody<'GET /artifacts/:run'>['artifacts'][number]
 
-/** Files that a node has left, in the order in which they were written. */
+/** Files that a node, or a whole run or campaign, has left, in the order in which they were written. */
 export async function listArtifacts(
   run: string,
-  by: string,
+  by: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly Artifact[]> {
-  return (await call('GET /artifacts/:run', { params: { run }, query: { by }, signal })).artifacts
+  const query = by === undefined ? {} : { by }
+  return (await call('GET /artifacts/:run', { params: { run }, query, signal })).artifacts
 }
 
 export function readLog(

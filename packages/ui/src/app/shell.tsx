@@ -1,12 +1,13 @@
 /** The frame of every view: side bar, line at the top, overlays. */
 import { useSignal } from '@preact/signals'
-import type { ComponentType, JSX } from 'preact'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { logOut } from '../api/client.ts'
 import { describeError } from '../api/errors.ts'
 import { has } from '../api/features.ts'
 import { isLocked, may, session } from '../api/session.ts'
 import { LinkPage, LoginPage } from '../pages/login/login.tsx'
+import { useComponent } from '../parts/component.ts'
 import { Confirmation } from '../parts/confirm.tsx'
 import { icons } from '../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../parts/placeholders.tsx'
@@ -16,7 +17,7 @@ import { keymap, overlay, useCommands, useKeys } from './actions.ts'
 import { address, go } from './address.ts'
 import { KeysHelp } from './keys-help.tsx'
 import { LiveSwitch, live } from './live-switch.tsx'
-import { pages, type PageEntry, type PageProps } from './pages.ts'
+import { pages, type PageEntry } from './pages.ts'
 import { Palette } from './palette.tsx'
 import { link } from './route.ts'
 import { nextTheme, themeChoice } from './theme.ts'
@@ -133,7 +134,7 @@ function Side({
             aria-label={`Theme: ${theme}. Change it`}
           >
             {theme === 'dark' ? icons.moon : theme === 'light' ? icons.sun : icons.system}
-            {theme}
+            {themeNames[theme]}
           </button>
           <button class="button plain small" type="button" onClick={() => (overlay.value = 'keys')}>
             {icons.keys} Keys
@@ -143,6 +144,8 @@ function Side({
     </nav>
   )
 }
+
+const themeNames = { system: 'System', light: 'Light', dark: 'Dark' } as const
 
 async function leave(): Promise<void> {
   try {
@@ -200,18 +203,9 @@ function PageFrame({
   readonly page: PageEntry
   readonly path: readonly string[]
 }): JSX.Element {
-  const [content, setContent] = useState<ComponentType<PageProps> | undefined>(undefined)
-  const [error, setError] = useState<unknown>(undefined)
+  const { Content, error } = useComponent(page.load)
   useEffect(() => {
-    let isShown = true
     document.title = `${page.title} · Heddle`
-    page.load().then(
-      (loaded) => isShown && setContent(() => loaded),
-      (reason: unknown) => isShown && setError(reason),
-    )
-    return () => {
-      isShown = false
-    }
   }, [page])
   if (error !== undefined) {
     return (
@@ -220,7 +214,6 @@ function PageFrame({
       </main>
     )
   }
-  const Content = content
   if (Content !== undefined) return <Content path={path} />
   return (
     <main class="page" id="content" tabIndex={-1}>

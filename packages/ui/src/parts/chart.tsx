@@ -23,7 +23,24 @@ interface ChartProps {
   readonly height?: number
   /** Values may be negative: zero is not the bottom. */
   readonly isSigned?: boolean
+  /** Values are whole numbers: so are the marks of the axis. */
+  readonly isCount?: boolean
 }
+
+/** Seconds that the time axis has at least. */
+const shortest = 10
+
+/** Seconds between two marks of the time axis: texts have no fractions of a second. */
+const timeSteps = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60),
+  ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600),
+]
+const countSteps = Array.from({ length: 10 }, (_, power) => 10 ** power).flatMap((unit) => [
+  unit,
+  2 * unit,
+  5 * unit,
+])
 
 export function Chart({
   title,
@@ -32,6 +49,7 @@ export function Chart({
   format,
   height = 150,
   isSigned = false,
+  isCount = false,
 }: ChartProps): JSX.Element {
   const area = useRef<HTMLDivElement>(null)
   const size = useSize(area)
@@ -51,8 +69,8 @@ export function Chart({
         cursor: { drag: { x: false, y: false } },
         legend: { show: false },
         scales: {
-          // A second at least: the first sample alone has no extent.
-          x: { range: (_, low, high) => [Math.min(low, high - 1), high] },
+          // The first samples alone have no extent.
+          x: { range: (_, low, high) => [low, Math.max(high, low + shortest)] },
           y: {
             range: (_, low, high) =>
               isSigned
@@ -65,9 +83,15 @@ export function Chart({
             ...axis,
             size: 30,
             space: 80,
+            incrs: timeSteps,
             values: (_, ticks) => labelsOf(ticks, (at) => formatTime(at * 1_000)),
           },
-          { ...axis, size: 56, values: (_, ticks) => labelsOf(ticks, format) },
+          {
+            ...axis,
+            size: 56,
+            values: (_, ticks) => labelsOf(ticks, format),
+            ...(isCount && { incrs: countSteps }),
+          },
         ],
         series: [
           {},

@@ -1,5 +1,6 @@
 /** Fields of forms. They keep what is typed in an object of the caller, so that a dialog can read it when it is sent. */
 import type { ComponentChildren, JSX, TargetedInputEvent } from 'preact'
+import { TableWrap } from './table-wrap.tsx'
 
 interface TextFieldProps<T> {
   readonly title: string
@@ -134,9 +135,7 @@ export function TableCard({
         <h2 class="grow">{title}</h2>
         {side}
       </header>
-      <div class="table-wrap" tabIndex={-1}>
-        {children}
-      </div>
+      <TableWrap>{children}</TableWrap>
     </section>
   )
 }

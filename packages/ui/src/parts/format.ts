@@ -22,6 +22,12 @@ export function formatAge(at: number, now: number): string {
   return seconds < 2 ? 'just now' : `${span(seconds)} ago`
 }
 
+/** `3 h earlier`, `2 d later`. */
+export function formatDistance(at: number, than: number): string {
+  const seconds = Math.round(Math.abs(than - at) / 1_000)
+  return `${span(seconds)} ${at <= than ? 'earlier' : 'later'}`
+}
+
 function span(seconds: number): string {
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.round(seconds / 60)} min`
@@ -67,6 +73,12 @@ export function formatBytes(bytes: number): string {
 
 export function formatPercent(fraction: number): string {
   return `${(fraction * 100).toFixed(fraction > 0 && fraction < 0.1 ? 1 : 0)} %`
+}
+
+/** `0.31`, `−2.94`, with the minus sign of figures. */
+export function formatSigned(value: number): string {
+  const text = Math.abs(value).toFixed(2)
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text
 }
 
 /** `1 node`, `12 nodes`. */

@@ -1,5 +1,7 @@
 /** Workers and campaigns: what they did is shown, and a campaign is steered, by mouse and by keyboard. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { deliver } from '../../../server/test/ui/deliver.ts'
 import { openPage, pressBoth } from './browser.ts'
@@ -39,6 +41,38 @@ test('workers are listed with what they hold and why they get nothing; a campaig
   await dialog.getByLabel('Reason').fill('wrong hardware')
   await dialog.getByRole('button', { name: 'Exclude the lease' }).click()
   await page.getByText('excluded: wrong hardware').waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
+test('the files that leases of a campaign have left are listed with it, and downloaded', async () => {
+  await using served = await openServed()
+  const { url } = served
+  const campaign = await startCampaign(url, { name: 'patch 14' })
+  const kept = { url, name: 'loom', job: 'match', leases: 1, result: even, keepsLast: true }
+  const [lease] = await deliver(kept)
+  const bytes = '1. e4 e5 1/2-1/2\n'
+  const query = new URLSearchParams({
+    epoch: '1',
+    worker: 'loom-process',
+    name: 'games.pgn',
+    length: String(bytes.length),
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  })
+  const type = { 'content-type': 'application/octet-stream' }
+  const sent = await fetch(`${url}/fleet/artifacts/${lease}?${query}`, {
+    method: 'PUT',
+    headers: type,
+    body: bytes,
+  })
+  assert.equal(sent.status, 201, await sent.text())
+  const { page, context, problems } = await openPage(`${url}/ui/#/campaigns/${campaign}`)
+  const card = page.locator('section.card', { hasText: '1 artifact, 17 B' })
+  const file = card.getByRole('link', { name: 'games.pgn' })
+  const [download] = await Promise.all([page.waitForEvent('download'), file.click()])
+  assert.equal(await readFile(await download.path(), 'utf8'), bytes)
+  const archive = card.getByRole('link', { name: 'All as tar' })
+  assert.match((await archive.getAttribute('href')) ?? '', new RegExp(`/archives/${campaign}$`))
   assert.deepEqual(problems, [])
   await context.close()
 })

@@ -2,6 +2,7 @@
 import { Graph, job, type Job } from '@heddle/core'
 import { startServer, type Server, type ServerLimits } from '@heddle/server'
 import { buildUi } from '../../build/build.ts'
+import { demoGraphs, forecast, report } from './demo.ts'
 
 /** Opens once; jobs of a graph wait at it by name. */
 export class Gates {
@@ -126,8 +127,9 @@ export async function openServed({
   inventory,
   limits = {},
 }: ServedOptions = {}): Promise<Served & AsyncDisposable> {
+  const graphs = { ...makeGraphs(gates), ...demoGraphs(gates) }
   const server = await startServer({
-    jobs: { square, hold: holdAt(gates), graphs: makeGraphs(gates) },
+    jobs: { square, hold: holdAt(gates), forecast, report, graphs },
     store,
     port,
     limits,

@@ -11,6 +11,7 @@ import { browserClock } from '../../kernel/clock.ts'
 import { formatDateTime } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
+import { TableWrap } from '../../parts/table-wrap.tsx'
 
 /** Milliseconds after the last letter before the server is asked. */
 const typingPause = 200
@@ -123,7 +124,7 @@ export function AuditPage(): JSX.Element {
 
 function ActionTable({ actions }: { readonly actions: readonly Action[] }): JSX.Element {
   return (
-    <div class="card table-wrap">
+    <TableWrap isCard>
       <table>
         <thead>
           <tr>
@@ -150,7 +151,7 @@ function ActionTable({ actions }: { readonly actions: readonly Action[] }): JSX.
           ))}
         </tbody>
       </table>
-    </div>
+    </TableWrap>
   )
 }
 

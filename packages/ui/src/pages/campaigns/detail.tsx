@@ -15,7 +15,10 @@ import {
   type RuleView,
 } from '../../api/fleet.ts'
 import { isMissing } from '../../api/errors.ts'
+import { has } from '../../api/features.ts'
+import { listArtifacts } from '../../api/runs.ts'
 import { may } from '../../api/session.ts'
+import { ArtifactsCard } from '../../parts/artifacts.tsx'
 import { Chart } from '../../parts/chart.tsx'
 import { colours } from '../../parts/colours.ts'
 import { ask } from '../../parts/confirm.tsx'
@@ -27,11 +30,13 @@ import {
   formatDuration,
   formatPercent,
   formatRate,
+  formatSigned,
   formatTime,
   plural,
 } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
+import { useResource } from '../../parts/resource.ts'
 import { State } from '../../parts/state.tsx'
 import { Units } from './list.tsx'
 import { formatElo, markOf, suspicious } from './words.ts'
@@ -114,11 +119,22 @@ function Content({
       <Counts campaign={campaign} />
       <Workers history={history} hasResiduals={campaign.outcomes.length > 0} />
       <Leases campaign={campaign} history={history} onChange={onChange} />
+      <CampaignArtifacts campaign={campaign} />
       {proposal !== undefined && history.parameters === null && (
         <p class="quiet">No samples yet.</p>
       )}
     </div>
   )
+}
+
+/** Asked for again when another lease has ended: a campaign may have thousands of them. */
+function CampaignArtifacts({ campaign }: { readonly campaign: CampaignView }): JSX.Element | null {
+  const { value } = useResource(
+    async (signal) =>
+      has('GET /artifacts/{run}') ? await listArtifacts(campaign.id, undefined, signal) : [],
+    [campaign.id, campaign.done],
+  )
+  return value === undefined ? null : <ArtifactsCard run={campaign.id} list={value} />
 }
 
 function Figures({
@@ -139,8 +155,8 @@ function Figures({
       {rule.kind === 'sprt' && (
         <Figure
           title="Log-likelihood ratio"
-          value={(rule.llr ?? 0).toFixed(2)}
-          note={`between ${rule.lower?.toFixed(2)} and ${rule.upper?.toFixed(2)}`}
+          value={formatSigned(rule.llr ?? 0)}
+          note={`between ${formatSigned(rule.lower ?? 0)} and ${formatSigned(rule.upper ?? 0)}`}
         />
       )}
       {rule.estimate !== undefined && (
@@ -192,7 +208,7 @@ function TestChart({
       <Chart
         title={`Test of Elo ${rule.elo0} against ${rule.elo1}`}
         times={test.at.map((at) => at / 1_000)}
-        format={(value) => value.toFixed(2)}
+        format={formatSigned}
         height={220}
         isSigned
         series={[
@@ -327,7 +343,7 @@ function Workers({
               <td class="right">{formatCount(worker.failed)}</td>
               {hasResiduals && (
                 <td class={`right ${(worker.residual ?? 0) >= suspicious ? 'bad-text' : ''}`}>
-                  {worker.residual === null ? '–' : worker.residual.toFixed(2)}
+                  {worker.residual === null ? '–' : formatSigned(worker.residual)}
                 </td>
               )}
             </tr>

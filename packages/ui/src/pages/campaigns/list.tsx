@@ -8,6 +8,7 @@ import { browserClock } from '../../kernel/clock.ts'
 import { formatAge, formatCount, formatDuration, formatRate } from '../../parts/format.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { State } from '../../parts/state.tsx'
+import { TableWrap } from '../../parts/table-wrap.tsx'
 import { markOf } from './words.ts'
 
 /** Milliseconds. */
@@ -33,7 +34,7 @@ export function CampaignList(): JSX.Element {
   --json '{"name":"patch 12","job":"match","units":40000,"rule":{"kind":"sprt","elo0":0,"elo1":5}}'`}</pre>
         </Empty>
       ) : (
-        <div class="card table-wrap">
+        <TableWrap isCard>
           <table>
             <thead>
               <tr>
@@ -52,7 +53,7 @@ export function CampaignList(): JSX.Element {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableWrap>
       )}
     </main>
   )

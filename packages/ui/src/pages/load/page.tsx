@@ -20,6 +20,7 @@ import {
 } from '../../parts/format.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { State, StateDot } from '../../parts/state.tsx'
+import { TableWrap } from '../../parts/table-wrap.tsx'
 import {
   byTenant,
   lanesOf,
@@ -92,7 +93,7 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
         <div class="note warn" role="alert">
           <ul>
             {last.causes.map((cause) => (
-              <li key={cause}>{cause}</li>
+              <li key={cause}>{cause.charAt(0).toUpperCase() + cause.slice(1)}.</li>
             ))}
           </ul>
         </div>
@@ -163,6 +164,7 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
             title="Waiting in each stage"
             times={times}
             format={formatCount}
+            isCount
             series={Object.entries(load.queued).map(([name, values], i) => ({
               label: name,
               colour: i === 0 ? colour.accent : colour.states[9]!,
@@ -175,6 +177,7 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
             title="Requests under way, and busy threads"
             times={times}
             format={formatCount}
+            isCount
             series={[
               { label: 'requests', colour: colour.accent, values: load.requests },
               { label: 'threads', colour: colour.states[9]!, values: load.threads_busy },
@@ -188,7 +191,7 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
           {plural(last.requests ?? 0, 'request')} left. New work is refused.
         </p>
       )}
-      <section class="card table-wrap">
+      <TableWrap isCard>
         <header>
           <h2>Stages</h2>
         </header>
@@ -228,7 +231,7 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
             ))}
           </tbody>
         </table>
-      </section>
+      </TableWrap>
       <Work computations={computations} />
       <div class="columns">
         <Slowest load={load} />

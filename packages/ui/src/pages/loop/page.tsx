@@ -45,7 +45,7 @@ function Content({ view }: { readonly view: LoopView }): JSX.Element {
           note={`of ${formatDuration(view.threshold_ms)} or more`}
         />
         <Figure
-          title="Delay, 99 %"
+          title="Delay, p99"
           value={formatDuration(view.delay.p99)}
           note={`median ${formatDuration(view.delay.p50)}`}
         />

@@ -7,6 +7,7 @@ import { compareRuns, listRuns } from '../../api/runs.ts'
 import { Figure } from '../../parts/figure.tsx'
 import {
   formatAge,
+  formatDistance,
   formatCount,
   formatDuration,
   formatPercent,
@@ -16,6 +17,7 @@ import {
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { State, StateDot } from '../../parts/state.tsx'
+import { TableWrap } from '../../parts/table-wrap.tsx'
 import { browserClock } from '../../kernel/clock.ts'
 import type { RunView } from './view.ts'
 
@@ -55,7 +57,7 @@ function Choose({ view }: { readonly view: RunView }): JSX.Element {
       ) : runs.length === 0 ? (
         <p class="quiet">There is no other run of {title}.</p>
       ) : (
-        <div class="card table-wrap">
+        <TableWrap isCard>
           <table>
             <tbody>
               {runs.map((run) => (
@@ -63,7 +65,7 @@ function Choose({ view }: { readonly view: RunView }): JSX.Element {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableWrap>
       )}
     </div>
   )
@@ -108,7 +110,7 @@ function Comparison({
       <div class="row">
         <h2 class="grow">
           Against <span class="mono">{shortId(other)}</span>,{' '}
-          {formatAge(value.before.started_at, value.now.started_at).replace('ago', 'earlier')}
+          {formatDistance(value.before.started_at, value.now.started_at)}
         </h2>
         <button class="button small" type="button" onClick={() => setQuery({ with: undefined })}>
           Another run
@@ -212,13 +214,15 @@ function Changed({
   readonly view: RunView
   readonly comparison: RunComparison
 }): JSX.Element {
+  const count = comparison.nodes.length + comparison.nodes_more
+  if (count === 0) return <p class="note">No node took longer or shorter than before.</p>
   const largest = Math.max(1, ...comparison.nodes.map(({ change }) => Math.abs(change)))
   return (
     <section class="card">
       <header>
-        <h2>{plural(comparison.nodes.length + comparison.nodes_more, 'node')} changed</h2>
+        <h2>{plural(count, 'node')} took longer or shorter</h2>
       </header>
-      <div class="table-wrap">
+      <TableWrap>
         <table>
           <thead>
             <tr>
@@ -255,7 +259,7 @@ function Changed({
             ))}
           </tbody>
         </table>
-      </div>
+      </TableWrap>
     </section>
   )
 }

@@ -287,6 +287,7 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
       <div
         class="graph-area"
         ref={area}
+        aria-busy={camera.value === undefined}
         tabIndex={0}
         role="group"
         aria-label={`Graph of ${formatCount(store.nodes.count)} nodes. Arrow keys walk along dependencies; the table of nodes has the same.`}

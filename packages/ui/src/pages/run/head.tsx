@@ -147,7 +147,7 @@ function Actions({ view, head }: HeadProps): JSX.Element {
   const cancel = (): void =>
     ask({
       title: 'Cancel this run?',
-      consequence: `${plural(running, 'attempt')} under way may finish; ${plural(left, 'node')} will never start. Results that are recorded stay, and the run can be resumed later.`,
+      consequence: `${plural(running, 'attempt')} under way may finish; ${left === 0 ? 'nothing else would start' : `${plural(left, 'node')} will never start`}. Results that are recorded stay, and the run can be resumed later.`,
       verb: 'Cancel the run',
       isDangerous: true,
       run: async () => {

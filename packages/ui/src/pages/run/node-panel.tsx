@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { link } from '../../app/route.ts'
-import type { LogPage, NodeDetail, RecordedError } from '../../api/contract.ts'
+import type { LogPage, NodeDetail, NodeWord, RecordedError } from '../../api/contract.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import {
@@ -16,15 +16,16 @@ import {
 } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { Throttle } from '../../kernel/throttle.ts'
+import { Artifacts } from '../../parts/artifacts.tsx'
 import { ask } from '../../parts/confirm.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { formatBytes, formatCount, formatDuration, formatTime, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
+import { useNow } from '../../parts/now.ts'
 import { parseTyped } from '../../parts/json.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { State, StateDot } from '../../parts/state.tsx'
-import { Artifacts } from './artifacts.tsx'
 import type { RunView } from './view.ts'
 
 /** Milliseconds between two readings while the node changes. */
@@ -128,9 +129,9 @@ export function NodePanel({
               </span>
             </p>
           )}
-          <Facts detail={shown} />
+          <Facts detail={shown} state={state} />
           <NodeActions view={view} detail={shown} />
-          <Attempts detail={shown} />
+          <Attempts detail={shown} state={state} />
           <Log lines={log.value} total={shown.log_lines} />
           <Artifacts list={artifacts.value} />
           <Value title="Result" value={shown.result} />
@@ -173,7 +174,7 @@ function Waits({
         <b>Why is it waiting?</b>
         <p>{waits.text}</p>
         {left !== undefined && left > 0 && <p class="num">{formatDuration(left)} left</p>}
-        {waits.on.length > 0 && (
+        {waits.kind !== 'suspended' && waits.on.length > 0 && (
           <p class="row">
             {waits.on.slice(0, 8).map((name) => (
               <NodeLink key={name} view={view} name={name} />
@@ -188,7 +189,16 @@ function Waits({
   )
 }
 
-function Facts({ detail }: { readonly detail: NodeDetail }): JSX.Element {
+interface DetailProps {
+  readonly detail: NodeDetail
+  readonly state: NodeWord
+}
+
+function Facts({ detail, state }: DetailProps): JSX.Element {
+  const isRunning = state === 'running'
+  const now = useNow(isRunning)
+  // The server's figure ends when it answered.
+  const since = isRunning ? Math.max(0, now - (detail.attempts.at(-1)?.ended_at ?? now)) : 0
   return (
     <dl class="pairs">
       <dt>Job</dt>
@@ -202,7 +212,7 @@ function Facts({ detail }: { readonly detail: NodeDetail }): JSX.Element {
         </>
       )}
       <dt>Ran</dt>
-      <dd class="num">{formatDuration(detail.run_ms)}</dd>
+      <dd class="num">{formatDuration(detail.run_ms + since)}</dd>
       <dt>Waited</dt>
       <dd class="num">{formatDuration(detail.queued_ms)}</dd>
       {detail.slack_ms !== null && (
@@ -306,7 +316,9 @@ function SignalButtons({
   )
 }
 
-function Attempts({ detail }: { readonly detail: NodeDetail }): JSX.Element | null {
+function Attempts({ detail, state }: DetailProps): JSX.Element | null {
+  const isOpen = detail.attempts.at(-1)?.outcome === 'running'
+  const now = useNow(isOpen)
   if (detail.attempts.length === 0) return null
   return (
     <section>
@@ -315,11 +327,11 @@ function Attempts({ detail }: { readonly detail: NodeDetail }): JSX.Element | nu
         {detail.attempts.toReversed().map((attempt) => (
           <li key={attempt.number}>
             <div class="row">
-              <StateDot state={attempt.outcome} text={`${attempt.number}. ${attempt.outcome}`} />
+              <AttemptMark attempt={attempt} state={state} />
               <span class="grow" />
               <span class="num quiet">
                 {formatTime(attempt.started_at)},{' '}
-                {formatDuration(attempt.ended_at - attempt.started_at)}
+                {formatDuration(endOf(attempt, now) - attempt.started_at)}
               </span>
             </div>
             {attempt.error !== undefined && <ErrorView error={attempt.error} depth={0} />}
@@ -328,6 +340,24 @@ function Attempts({ detail }: { readonly detail: NodeDetail }): JSX.Element | nu
       </ol>
     </section>
   )
+}
+
+type AttemptDetail = NodeDetail['attempts'][number]
+
+function endOf({ outcome, ended_at: end }: AttemptDetail, now: number): number {
+  return outcome === 'running' ? Math.max(end, now) : end
+}
+
+/** An attempt under way is as its node is: running or suspended. */
+function AttemptMark({
+  attempt: { number, outcome },
+  state,
+}: {
+  readonly attempt: AttemptDetail
+  readonly state: NodeWord
+}): JSX.Element {
+  const word = outcome === 'running' && state === 'suspended' ? state : outcome
+  return <StateDot state={word} text={`${number}. ${word}`} />
 }
 
 function ErrorView({

@@ -217,7 +217,8 @@ function NodeRow({ view, node, index, isSelected }: RowProps): JSX.Element {
         <StateDot state={state} />
       </td>
       <td class="soft hide-small cut">
-        {nodes.jobOf(node)} <span class="quiet">{nodes.placeOf(node)}</span>
+        {nodes.jobOf(node)}
+        <span class="place-mark">{nodes.placeOf(node)}</span>
       </td>
       <td class="right nowrap hide-small">{hasStarted ? formatDuration(started) : ''}</td>
       <td class="right nowrap">{hasStarted ? formatDuration(end - started) : ''}</td>

@@ -6,6 +6,7 @@ import { address, go } from '../../app/address.ts'
 import { live } from '../../app/live-switch.tsx'
 import { rank } from '../../app/match.ts'
 import { link } from '../../app/route.ts'
+import { useComponent } from '../../parts/component.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { isMissing } from '../../api/errors.ts'
 import { RunHeadLine } from './head.tsx'
@@ -116,22 +117,9 @@ export function RunPage({
 }
 
 function TabContent({ tab, view }: { readonly tab: Tab; readonly view: RunView }): JSX.Element {
-  const [content, setContent] = useState<ComponentType<{ readonly view: RunView }> | undefined>(
-    tab.name === 'timeline' ? () => TimelineTab : undefined,
-  )
-  const [error, setError] = useState<unknown>(undefined)
-  useEffect(() => {
-    let isShown = true
-    tab.load().then(
-      (loaded) => isShown && setContent(() => loaded),
-      (reason: unknown) => isShown && setError(reason),
-    )
-    return () => {
-      isShown = false
-    }
-  }, [tab])
-  if (error !== undefined) return <Failed error={error} />
-  const Content = content
+  const { Content, error } = useComponent(tab.load)
+  if (tab.name === 'timeline') return <TimelineTab view={view} />
+  if (error !== undefined) return <Failed error={error} onRetry={() => location.reload()} />
   return Content === undefined ? <Loading /> : <Content view={view} />
 }
 

@@ -9,6 +9,7 @@ import { browserClock } from '../../kernel/clock.ts'
 import { colours } from '../../parts/colours.ts'
 import { formatDuration } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
+import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/placeholders.tsx'
 import { Rows, rowsByNode } from '../../timeline/lanes.ts'
 import { paintBars } from '../../timeline/painter.ts'
@@ -36,6 +37,8 @@ interface Model {
 function useModel(view: RunView, byNode: boolean, foldIdle: boolean): Model {
   const { store } = view
   const version = store.version.value
+  // What runs grows, also while nothing is reported.
+  const moment = useNow(store.isLive)
   return useMemo(() => {
     const { bars, nodes } = store
     const length = view.now
@@ -75,7 +78,7 @@ function useModel(view: RunView, byNode: boolean, foldIdle: boolean): Model {
         return { title: nodes.names[node] ?? '', place: nodes.placeOf(node) }
       },
     }
-  }, [version, byNode, foldIdle])
+  }, [version, moment, byNode, foldIdle])
 }
 
 /** Ends of attempts; those that run reach to now. */
@@ -110,7 +113,7 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
     window_.value = follow(window_.peek(), lengthBefore.current, scale.shownLength)
     lengthBefore.current = scale.shownLength
   }
-  const labelWidth = size.width < 560 ? 84 : byNode ? 220 : 128
+  const labelWidth = size.width < 560 ? 100 : byNode ? 220 : 128
   const plotWidth = Math.max(40, Math.floor(size.width - labelWidth))
   const bodyHeight = Math.max(0, size.height - axisHeight - stripHeight)
   const { from, to } = window_.value

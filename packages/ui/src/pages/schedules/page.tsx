@@ -22,6 +22,7 @@ import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { State, StateDot } from '../../parts/state.tsx'
+import { TableWrap } from '../../parts/table-wrap.tsx'
 import { askForSchedule } from './new-schedule.tsx'
 
 /** Milliseconds. */
@@ -73,7 +74,7 @@ function Table({
 }): JSX.Element {
   const opened = useSignal<string | undefined>(undefined)
   return (
-    <div class="card table-wrap">
+    <TableWrap isCard>
       <table>
         <thead>
           <tr>
@@ -107,7 +108,7 @@ function Table({
           ))}
         </tbody>
       </table>
-    </div>
+    </TableWrap>
   )
 }
 
