@@ -8,7 +8,12 @@ import {
   type WaitOptions,
 } from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/runs.ts'
-import { activeOutcomes, endedOutcomes, hasEnded, type RunOutcome } from '../client/contract/runs.ts'
+import {
+  activeOutcomes,
+  endedOutcomes,
+  hasEnded,
+  type RunOutcome,
+} from '../client/contract/runs.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
 import type { Audit } from '../people/audit.ts'

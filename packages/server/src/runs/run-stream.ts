@@ -33,7 +33,6 @@ export interface StreamOptions {
   readonly now: () => number
 }
 
-
 /**
  * Sends frames until the run has ended or the stream is closed.
  *

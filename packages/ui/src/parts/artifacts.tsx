@@ -65,7 +65,11 @@ export function ArtifactsCard({
         <h2 class="grow">
           {plural(list.length, 'artifact')}, {formatBytes(total)}
         </h2>
-        <a class="button small" href={hrefOf(`/archives/${encodeURIComponent(run)}`)} download={`${run}.tar`}>
+        <a
+          class="button small"
+          href={hrefOf(`/archives/${encodeURIComponent(run)}`)}
+          download={`${run}.tar`}
+        >
           {icons.export} All as tar
         </a>
       </header>

@@ -15,7 +15,11 @@ class View {
   readonly opened: Opened[] = []
   readonly follow = (connection: Connection): Promise<void> =>
     new Promise((resolve, reject) => {
-      this.opened.push({ connection, end: resolve, fail: (error = new Error('gone')) => reject(error) })
+      this.opened.push({
+        connection,
+        end: resolve,
+        fail: (error = new Error('gone')) => reject(error),
+      })
     })
 
   get open(): number {

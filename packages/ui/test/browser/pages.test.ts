@@ -48,12 +48,19 @@ const ada = { name: 'ada', password: 'correct horse battery' }
 async function addPeople(url: string): Promise<void> {
   await post(`${url}/users`, { ...ada, role: 'admin' })
   const login = await fetch(`${url}/login`, { method: 'POST', headers, body: JSON.stringify(ada) })
-  const cookie = login.headers.getSetCookie().map((one) => one.split(';')[0]!).join('; ')
+  const cookie = login.headers
+    .getSetCookie()
+    .map((one) => one.split(';')[0]!)
+    .join('; ')
   const session = await fetch(`${url}/session`, { headers: { cookie } })
   const { csrf } = (await session.json()) as { csrf: string }
   const asAda = async (route: string, body: object): Promise<void> => {
     const own = { ...headers, cookie, 'x-csrf-token': csrf }
-    const answer = await fetch(url + route, { method: 'POST', headers: own, body: JSON.stringify(body) })
+    const answer = await fetch(url + route, {
+      method: 'POST',
+      headers: own,
+      body: JSON.stringify(body),
+    })
     assert.ok(answer.ok, `${route}: ${await answer.text()}`)
   }
   await asAda('/users', { name: 'grace', role: 'operator', password: 'correct horse battery' })
@@ -142,14 +149,26 @@ function viewsOf(filled: Filled, busy: Served, locked: Served, empty: Served): r
       ready: '.panel-body',
     },
     { name: 'run-graph', url: at(`runs/${nightly}/graph?node=merge`), ready: '.panel-body' },
-    { name: 'run-graph-live', url: at(`runs/${live}/graph`), ready: '.graph-area[aria-busy=false]' },
-    { name: 'run-graph-large', url: at(`runs/${season}/graph`), ready: '.graph-area[aria-busy=false]' },
+    {
+      name: 'run-graph-live',
+      url: at(`runs/${live}/graph`),
+      ready: '.graph-area[aria-busy=false]',
+    },
+    {
+      name: 'run-graph-large',
+      url: at(`runs/${season}/graph`),
+      ready: '.graph-area[aria-busy=false]',
+    },
     {
       name: 'run-nodes',
       url: at(`runs/${nightly}/nodes?sort=took&down=1`),
       ready: '.nodes-area tbody tr',
     },
-    { name: 'run-past', url: at(`runs/${nightly}/graph?at=600`), ready: '.graph-area[aria-busy=false]' },
+    {
+      name: 'run-past',
+      url: at(`runs/${nightly}/graph?at=600`),
+      ready: '.graph-area[aria-busy=false]',
+    },
     { name: 'run-what-if', url: at(`runs/${nightly}/what-if`), ready: '.tab-page tbody tr' },
     { name: 'run-log', url: at(`runs/${nightly}/log`), ready: '.log-tab .log' },
     { name: 'run-compare', url: at(`runs/${nightly}/compare?with=${before}`), ready: '.figures' },
@@ -157,9 +176,24 @@ function viewsOf(filled: Filled, busy: Served, locked: Served, empty: Served): r
     { name: 'run-failed', url: at(`runs/${failed}/graph?node=broken`), ready: '.error-view' },
     { name: 'run-waiting', url: at(`runs/${release}/graph?node=approve`), ready: '.waits' },
     { name: 'run-missing', url: at('runs/20200101-000000-none'), ready: '.empty' },
-    { name: 'palette', url: at(`runs/${nightly}/timeline`), ready: '.timeline-canvas', act: press('/') },
-    { name: 'keys', url: at(`runs/${nightly}/timeline`), ready: '.timeline-canvas', act: press('?') },
-    { name: 'confirm', url: at(`runs/${live}/timeline`), ready: '.timeline-canvas', act: press('q') },
+    {
+      name: 'palette',
+      url: at(`runs/${nightly}/timeline`),
+      ready: '.timeline-canvas',
+      act: press('/'),
+    },
+    {
+      name: 'keys',
+      url: at(`runs/${nightly}/timeline`),
+      ready: '.timeline-canvas',
+      act: press('?'),
+    },
+    {
+      name: 'confirm',
+      url: at(`runs/${live}/timeline`),
+      ready: '.timeline-canvas',
+      act: press('q'),
+    },
     { name: 'start-run', url: at('runs'), ready: 'tbody tr', act: press('n') },
     {
       name: 'jobs',

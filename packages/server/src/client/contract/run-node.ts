@@ -2,15 +2,7 @@
 import { Type, type Static } from 'typebox'
 import { contract } from './contract.ts'
 import { attemptOutcomes, nodeStates } from './run-states.ts'
-import {
-  AtQuery,
-  NodeParams,
-  PlaceSchema,
-  RunParams,
-  closed,
-  orNull,
-  view,
-} from './run-words.ts'
+import { AtQuery, NodeParams, PlaceSchema, RunParams, closed, orNull, view } from './run-words.ts'
 
 /** An error as it was recorded, with everything below it. */
 const ErrorSchema = Type.Cyclic(
