@@ -25,7 +25,7 @@ async function drain(options: object): Promise<unknown> {
 /** Every exported type that is an object with options. */
 const checked: Readonly<Record<string, Checked>> = {
   ServerOptions: {
-    file: 'server.ts',
+    file: 'server-options.ts',
     call: (options) => startServer({ jobs: [square], port: 0, ...options }),
   },
   ServerLimits: {

@@ -18,6 +18,8 @@ function ofCode(code: ErrorCode): HeddleError {
 
 const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_BAD_INPUT: [400, 'bad_request'],
+  HDL_WRONG_INPUT: [400, 'bad_request'],
+  HDL_WORKER_TAKEN: [403, 'worker_taken'],
   HDL_NO_SUCH_INDEX: [400, 'bad_request'],
   HDL_NOT_JSON: [415, 'unsupported_media_type'],
   HDL_BODY_ENCODED: [415, 'unsupported_media_type'],

@@ -131,7 +131,7 @@ function Content({
 function CampaignArtifacts({ campaign }: { readonly campaign: CampaignView }): JSX.Element | null {
   const { value } = useResource(
     async (signal) =>
-      has('GET /artifacts/{run}') ? await listArtifacts(campaign.id, undefined, signal) : [],
+      has('GET /artifacts/{run}') ? listArtifacts(campaign.id, undefined, signal) : [],
     [campaign.id, campaign.done],
   )
   return value === undefined ? null : <ArtifactsCard run={campaign.id} list={value} />
