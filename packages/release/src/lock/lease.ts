@@ -271,7 +271,8 @@ async function watch(
     const now = await readRef(options)
     if (now === found) continue
     if (now === undefined) return
-    const next = (await readContent(options, now)) ?? unknownHolder
+    // A renewal that comes between the two reads takes the commit away: the holder is then the one that was seen before.
+    const next = (await readContent(options, now)) ?? holder
     throw new HeddleError('HDL_RELEASE_LEASED', { remote, holder: describeHolder(next) })
   }
 }

@@ -190,6 +190,20 @@ test('E5 a remote that cannot be reached: before the lease runs out there, the h
   await lease[Symbol.asyncDispose]()
 })
 
+test('E2 a lease whose new record cannot be read is refused with the holder that was seen before', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  using clones = new Clones(repo)
+  await using _held = await Lease.take(clones.options(clones.add('first')))
+  let isWatching = false
+  const onWatch = (): void => void (isWatching = true)
+  const second = Lease.take(clones.options(clones.add('second'), { onWatch }))
+  second.catch(() => undefined)
+  await until(() => isWatching)
+  // A commit without a record, as one that a renewal has taken away between two reads.
+  git(clones.remote, 'update-ref', 'refs/heddle/release', 'HEAD')
+  await assert.rejects(clones.while(second), /of first on /)
+})
+
 test('79 while one clone releases, another is refused with the holder; afterwards nothing is uploaded twice', async () => {
   await using registry = await startVerdaccio()
   using repo = new Monorepo({ packages: { la: [], lb: ['la'] } })
