@@ -198,7 +198,12 @@ export { attemptDefaults, type AttemptReport } from './attempts/runner.ts'
 
 // places/: where jobs run.
 export { findPlace, type Places } from './places/find-place.ts'
-export { fleetPlace, type FleetAttempt, type FleetDispatch } from './places/fleet.ts'
+export {
+  fleetPlace,
+  type FleetAttempt,
+  type FleetDispatch,
+  type FleetNeeds,
+} from './places/fleet.ts'
 export { fleetPieces, isSmallJson, readFleetValue } from './places/fleet-value.ts'
 export { loopPlace } from './places/loop.ts'
 export { sharedThreadPlace, threadPlace } from './places/thread.ts'

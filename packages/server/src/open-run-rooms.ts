@@ -1,6 +1,6 @@
 /** The rooms of runs and schedules: both start runs of this server. */
 import type { Room } from './http/room.ts'
-import type { ServerContext } from './http/context.ts'
+import type { PlacedContext } from './http/context.ts'
 import type { Audit } from './people/audit.ts'
 import { ApprovalLinks } from './runs/approval-links.ts'
 import { graphTable } from './runs/graph-table.ts'
@@ -24,15 +24,16 @@ interface RunRooms {
 
 /** Runs, and schedules that start them. Without jobs it is a window into a journal that other processes write. */
 export function openRunRooms(
-  context: ServerContext,
+  context: PlacedContext,
   audit: Audit,
   isOwnJournal: boolean,
 ): RunRooms {
-  const { journal, artifacts, kernel, capacity, places, log, exported, store, loop } = context
+  const { journal, artifacts, kernel, capacity, placesOf, log, exported, store, loop } =
+    context
   const most = 1_000
   if (exported === undefined) {
     const graphs = graphTable([])
-    const shared = { journal, artifacts, graphs, capacity, places, kernel, log, most }
+    const shared = { journal, artifacts, graphs, capacity, placesOf, kernel, log, most }
     const own = isOwnJournal ? new OwnRuns(shared) : undefined
     return { own, rooms: [openRunViewsRoom({ journal, kernel, loop, own, audit })] }
   }
@@ -43,7 +44,7 @@ export function openRunRooms(
     artifacts,
     graphs,
     capacity,
-    places,
+    placesOf,
     kernel,
     log,
     most,

@@ -9,6 +9,7 @@ import { openFleetRoom } from './fleet/room.ts'
 import { adminRoom } from './http/admin-room.ts'
 import { makeApp } from './http/app.ts'
 import { isLoopback } from './http/browsers.ts'
+import type { PlacedContext } from './http/context.ts'
 import { makeHttpServer } from './http/http-server.ts'
 import { Arrivals, type ArrivalStats } from './http/lifecycle/arrivals.ts'
 import { Connections, type ConnectionStats } from './http/lifecycle/connections.ts'
@@ -110,8 +111,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     limits: options.fleet,
   })
   parts.defer(() => fleet.stop())
-  const places = { ...context.places, fleet: fleetPlace(fleet.dispatch) }
-  const jobs = await openJobsRoom({ ...context, places }, (job, ms, isDone) =>
+  const placed: PlacedContext = {
+    ...context,
+    placesOf: (tenant) => ({ ...context.places, fleet: fleetPlace(fleet.dispatch, tenant) }),
+  }
+  const jobs = await openJobsRoom(placed, (job, ms, isDone) =>
     machine.history.noteEnded(job, ms, isDone),
   )
   parts.defer(() => jobs.stop())
@@ -120,7 +124,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     trustedProxies: options.trustedProxies ?? [],
   })
   const { own, rooms: runRooms } = openRunRooms(
-    { ...context, places },
+    placed,
     auditTo(people, policy),
     options.journal !== undefined,
   )
@@ -254,7 +258,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     isLocal: isLoopback(bound.address),
     isOpen,
     jobs: jobs.jobs,
-    fleet: places.fleet,
+    fleet: fleetPlace(fleet.dispatch),
     url: urlOf(bound),
     get state() {
       return drain.state

@@ -7,6 +7,8 @@ export interface FleetAttempt {
   readonly version: string
   /** What a worker must have. */
   readonly capabilities: readonly string[]
+  /** Whose work it is: only workers of this tenant get it. The common tenant of the server when absent. */
+  readonly tenant?: string | undefined
   /** The node, and the number of the attempt. */
   readonly name: string
   readonly attempt: number
@@ -24,26 +26,33 @@ export interface FleetAttempt {
   readonly onProgress: (fraction: number, text?: string) => void
 }
 
+/** What decides which workers may run an attempt. */
+export type FleetNeeds = Pick<FleetAttempt, 'job' | 'version' | 'capabilities' | 'tenant'>
+
 /** Hands attempts to workers. A server implements it. */
 export interface FleetDispatch {
   /** Settles as the worker says. After the signal has aborted: when the job has ended there, or the grace is over. */
   run(attempt: FleetAttempt): Promise<unknown>
   /** Why an attempt waits, in words: `no worker with capability gpu`. */
-  whyWaiting(attempt: Pick<FleetAttempt, 'job' | 'version' | 'capabilities'>): string
+  whyWaiting(attempt: FleetNeeds): string
 }
 
 const onFleet = { place: 'fleet' } as const
 
-/** Runs jobs on workers of the fleet. Their inputs and results are what the journal can keep: fleet-value.ts. */
-export function fleetPlace(dispatch: FleetDispatch): Place {
+/**
+ * Runs jobs on workers of the fleet. Their inputs and results are what the journal can keep: fleet-value.ts.
+ * @param tenant Whose jobs these are; the common tenant of the server when absent.
+ */
+export function fleetPlace(dispatch: FleetDispatch, tenant?: string): Place {
   return {
     permitsOf: () => onFleet,
-    run: (job, input, context) => runOn(dispatch, job, input, context),
+    run: (job, input, context) => runOn(dispatch, tenant, job, input, context),
   }
 }
 
 function runOn(
   dispatch: FleetDispatch,
+  tenant: string | undefined,
   job: Job,
   input: unknown,
   context: PlaceContext,
@@ -53,6 +62,7 @@ function runOn(
     job: job.name,
     version: job.version ?? '1',
     capabilities: job.capabilities ?? [],
+    tenant,
   }
   const wait = (): void => context.queued(() => dispatch.whyWaiting(wants))
   wait()

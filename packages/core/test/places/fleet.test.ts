@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Graph, job } from '../../src/index.ts'
-import { fleetPlace, type FleetAttempt } from '../../src/places/fleet.ts'
+import { fleetPlace, type FleetAttempt, type FleetDispatch } from '../../src/places/fleet.ts'
 import { startRun } from '../../src/run/run.ts'
 
 const graphOf = (): Graph => {
@@ -24,7 +24,7 @@ test('explain() says why an attempt has no worker, and that it runs when a worke
   const { promise: given, resolve: give } = Promise.withResolvers<FleetAttempt>()
   const result = Promise.withResolvers<unknown>()
   const asked: unknown[] = []
-  const fleet = fleetPlace({
+  const dispatch: FleetDispatch = {
     run: (attempt) => {
       give(attempt)
       return result.promise
@@ -33,7 +33,8 @@ test('explain() says why an attempt has no worker, and that it runs when a worke
       asked.push(wants)
       return 'no worker with capability gpu (1 connected: ann)'
     },
-  })
+  }
+  const fleet = fleetPlace(dispatch, 'acme')
   const { scheduler, result: ended } = await startRun(graphOf(), { places: { fleet } })
   const attempt = await given
   const waiting = scheduler.explain('frame')
@@ -41,7 +42,10 @@ test('explain() says why an attempt has no worker, and that it runs when a worke
     [waiting.why, waiting.text],
     ['place', 'no worker with capability gpu (1 connected: ann)'],
   )
-  assert.deepEqual(asked, [{ job: 'render', version: '3', capabilities: ['gpu'] }])
+  assert.deepEqual(asked, [
+    { job: 'render', version: '3', capabilities: ['gpu'], tenant: 'acme' },
+  ])
+  assert.equal(attempt.tenant, 'acme')
   attempt.onStart()
   assert.equal(scheduler.explain('frame').why, 'running')
   attempt.onWaiting()

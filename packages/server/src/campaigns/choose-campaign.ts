@@ -30,7 +30,7 @@ export function chooseCampaign(
   let candidates: Campaign[] = []
   let priority = -Infinity
   for (const campaign of campaigns) {
-    if (campaign.spec.tenant !== worker.identity.tenant) continue
+    if (!worker.serves(campaign.spec.tenant)) continue
     const refused = campaign.refusal(worker)
     if (refused !== undefined) {
       if (order[refused.reason] > order[refusal.reason]) refusal = refused

@@ -27,6 +27,7 @@ import {
   type ErrorRecord,
   type FleetAttempt,
   type FleetDispatch,
+  type FleetNeeds,
   type Grant,
   type Kernel,
   type ServiceState,
@@ -36,6 +37,7 @@ import {
   type Tables,
   type Timer,
 } from '@heddle/core/lowlevel'
+import { commonTenant } from '../http/caller.ts'
 import type { FleetWorker, Refusal, WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
 import type { Failure } from './fleet.ts'
 import {
@@ -117,8 +119,8 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   readonly #host: JobShardHost
   readonly #shards = new Map<number, JobShard>()
   readonly #byId = new Map<string, JobShard>()
-  /** By what they need, in order of arrival: a claim looks at each need once. */
-  readonly #waiting = new Map<string, WaitingJob[]>()
+  /** By tenant and by what they need, in order of arrival: a claim looks at each need of its tenant once (W9). */
+  readonly #waiting = new Map<string, Map<string, WaitingJob[]>>()
   /** Jobs of shards that are being read: they may have a lease there. */
   readonly #held = new Map<JobShard, WaitingJob[]>()
   readonly #byLease = new Map<Lease, WaitingJob>()
@@ -204,14 +206,14 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   }
 
   /** Why an attempt waits: for what explain() says. */
-  whyWaiting(attempt: Pick<FleetAttempt, 'job' | 'version' | 'capabilities'>): string {
-    return whyWaiting(attempt, [...this.#options.workers()])
+  whyWaiting(attempt: FleetNeeds): string {
+    return whyWaiting(attempt, this.#options.workers())
   }
 
   /** The first job that this worker can run, or why there is none; undefined when no job waits. */
   take(worker: FleetWorker): WaitingJob | Refusal | undefined {
     let refusal: Refusal | undefined
-    for (const [key, jobs] of this.#waiting) {
+    for (const jobs of this.#waiting.get(worker.identity.tenant)?.values() ?? []) {
       const refused = refusalOf(worker, jobs[0]!.attempt)
       if (refused !== undefined) {
         refusal = refused
@@ -219,9 +221,8 @@ export class FleetJobs implements FleetDispatch, ShardRole {
       }
       // L12: without a shard that it is sure of, this server hands out nothing.
       if (this.#findShard(jobs[0]!) === undefined) return unsure
-      const job = jobs.shift()!
-      if (jobs.length === 0) this.#waiting.delete(key)
-      this.#waitingCount--
+      const job = jobs[0]!
+      this.#unqueue(job)
       return job
     }
     return refusal
@@ -484,9 +485,11 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   }
 
   #enqueue(job: WaitingJob): void {
-    const key = needsOf(job.attempt)
-    const jobs = this.#waiting.get(key)
-    if (jobs === undefined) this.#waiting.set(key, [job])
+    const { tenant, needs } = lineOf(job)
+    let lines = this.#waiting.get(tenant)
+    if (lines === undefined) this.#waiting.set(tenant, (lines = new Map()))
+    const jobs = lines.get(needs)
+    if (jobs === undefined) lines.set(needs, [job])
     else jobs.push(job)
     this.#waitingCount++
     this.#options.onWaiting()
@@ -494,13 +497,15 @@ export class FleetJobs implements FleetDispatch, ShardRole {
 
   /** False when it does not wait. */
   #unqueue(job: WaitingJob): boolean {
-    const key = needsOf(job.attempt)
-    const jobs = this.#waiting.get(key)
+    const { tenant, needs } = lineOf(job)
+    const lines = this.#waiting.get(tenant)
+    const jobs = lines?.get(needs)
     const index = jobs?.indexOf(job) ?? -1
     if (index < 0) return false
     jobs!.splice(index, 1)
     this.#waitingCount--
-    if (jobs!.length === 0) this.#waiting.delete(key)
+    if (jobs!.length === 0) lines!.delete(needs)
+    if (lines!.size === 0) this.#waiting.delete(tenant)
     return true
   }
 
@@ -596,8 +601,10 @@ function shardOfJob({ key }: WaitingJob, shards: number | undefined): number {
   return shardOf(key.slice(0, key.indexOf('/')), shards)
 }
 
-function needsOf({ job, version, capabilities }: FleetAttempt): string {
-  return JSON.stringify([job, version, capabilities])
+/** Where it waits: with those of its tenant that the same workers can run. */
+function lineOf({ attempt }: WaitingJob): { readonly tenant: string; readonly needs: string } {
+  const { job, version, capabilities, tenant = commonTenant } = attempt
+  return { tenant, needs: JSON.stringify([job, version, capabilities]) }
 }
 
 /** The server ends or gave the shard away: the work itself goes on. */

@@ -91,6 +91,11 @@ export class FleetWorker {
     return this.description.threads
   }
 
+  /** W9: whether it may run and know of work of this tenant. */
+  serves(tenant: string): boolean {
+    return this.identity.tenant === tenant
+  }
+
   /** W5. */
   get isSuspect(): boolean {
     return this.failures.size >= 3 && new Set(this.failures.values()).size >= 2

@@ -1,18 +1,22 @@
 /** Why an attempt has no worker, and why a worker cannot have an attempt. */
-import type { FleetAttempt } from '@heddle/core/lowlevel'
+import type { FleetNeeds } from '@heddle/core/lowlevel'
+import { commonTenant } from '../http/caller.ts'
 import type { FleetWorker, Refusal } from './fleet-worker.ts'
-
-type Wants = Pick<FleetAttempt, 'job' | 'version' | 'capabilities'>
 
 /** Workers that are named. */
 const named = 5
 
-/** For what explain() says: `no worker with capability gpu (2 connected: ann, bob)`. */
+/** For what explain() says: `no worker with capability gpu (2 connected: ann, bob)`. Workers of other tenants are not named (W9). */
 export function whyWaiting(
-  { job, version, capabilities }: Wants,
-  workers: readonly FleetWorker[],
+  { job, version, capabilities, tenant = commonTenant }: FleetNeeds,
+  connected: Iterable<FleetWorker>,
 ): string {
-  if (workers.length === 0) return 'no worker is connected'
+  const all = [...connected]
+  const workers = all.filter((worker) => worker.serves(tenant))
+  if (workers.length === 0) {
+    const isOnly = all.length === 0 && tenant === commonTenant
+    return isOnly ? 'no worker is connected' : `no worker of tenant ${tenant} is connected`
+  }
   const names = workers.slice(0, named).map(({ name }) => name)
   const there = `${workers.length} connected: ${names.join(', ')}${workers.length > named ? ', …' : ''}`
   const able = workers.filter(({ description }) =>
@@ -35,7 +39,7 @@ export function whyWaiting(
 /** Why this worker cannot run it; undefined when it can. */
 export function refusalOf(
   worker: FleetWorker,
-  { job, version, capabilities }: Wants,
+  { job, version, capabilities }: FleetNeeds,
 ): Refusal | undefined {
   const { description } = worker
   const missing = capabilities.find((each) => !description.capabilities.includes(each))

@@ -48,6 +48,11 @@ export interface ServerContext {
   readonly note: (event: LogEvent) => void
 }
 
+/** With the fleet, where each tenant has workers of its own. */
+export interface PlacedContext extends Omit<ServerContext, 'places'> {
+  readonly placesOf: (tenant: string) => Places
+}
+
 /** Where several servers share a store: sends calls on to the server that answers them. */
 export interface CallForwarding {
   /**

@@ -8,7 +8,7 @@ import {
   shardOf,
   type CacheTier,
 } from '@heddle/core/lowlevel'
-import type { ServerContext } from '../http/context.ts'
+import type { PlacedContext } from '../http/context.ts'
 import type { Drained, Room } from '../http/room.ts'
 import { checkNeeds, jobTable } from './job-table.ts'
 import { EarlierLedger } from './earlier-ledger.ts'
@@ -40,10 +40,10 @@ const stopWithin = 2_000
  * @throws `HDL_BAD_OPTION` when nothing can be served, or a job could never start; `HDL_WOULD_DEADLOCK`.
  */
 export async function openJobsRoom(
-  context: ServerContext,
+  context: PlacedContext,
   onComputed?: ServiceOptions['onComputed'],
 ): Promise<JobsRoom> {
-  const { limits, kernel, capacity, chores, cluster, shards, journal, places, log } = context
+  const { limits, kernel, capacity, chores, cluster, shards, journal, placesOf, log } = context
   const { note } = context
   const jobs = jobTable(context.exported)
   checkNeeds(jobs, capacity)
@@ -109,7 +109,7 @@ export async function openJobsRoom(
     jobs,
     store: new ResultStore(cache),
     ledger,
-    places,
+    placesOf,
     onJobLog: (name, text) => log('info', `${name}: ${text}`),
     prepare,
     items,

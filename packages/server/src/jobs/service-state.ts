@@ -13,7 +13,7 @@ import type { Work } from './work.ts'
 
 export interface ServiceOptions extends Pick<
   WorkRunnerOptions,
-  'store' | 'places' | 'onJobLog' | 'prepare' | 'items' | 'note'
+  'store' | 'placesOf' | 'onJobLog' | 'prepare' | 'items' | 'note'
 > {
   readonly jobs: JobTable
   readonly ledger: AcknowledgementLog

@@ -46,7 +46,8 @@ import type { Work } from './work.ts'
 
 export interface WorkRunnerOptions {
   readonly store: ResultStore
-  readonly places: Places
+  /** Where the jobs of a tenant run. */
+  readonly placesOf: (tenant: string) => Places
   /** Called with what jobs say. */
   readonly onJobLog: (name: string, text: string) => void
   readonly prepare: Dispatcher
@@ -302,19 +303,20 @@ export class WorkRunner {
    * failed, whatever ended it: its job is put back (L5 of store-ledger.ts).
    */
   #runWhenBegun(
-    { begin }: Work,
+    work: Work,
     start: Start,
     job: Job,
     input: unknown,
     context: RunnerContext,
   ): unknown {
-    if (begin === undefined) return this.#runAtPlace(job, input, context)
+    const { begin } = work
+    if (begin === undefined) return this.#runAtPlace(work, job, input, context)
     start.isAwaited = true
     return begin().then(
       () => {
         context.signal.throwIfAborted()
         start.isAwaited = false
-        return this.#runAtPlace(job, input, context)
+        return this.#runAtPlace(work, job, input, context)
       },
       // Another attempt would meet the same store: the pause before it is that of a job that was put back.
       (error: unknown) => {
@@ -323,9 +325,9 @@ export class WorkRunner {
     )
   }
 
-  #runAtPlace(job: Job, input: unknown, context: RunnerContext): unknown {
+  #runAtPlace({ tenant }: Work, job: Job, input: unknown, context: RunnerContext): unknown {
     try {
-      const place = findPlace(context.name, job.place, this.#options.places)
+      const place = findPlace(context.name, job.place, this.#options.placesOf(tenant))
       return runJob(job, input, place, context)
     } catch (error) {
       throw isError(error, 'HDL_PLACE_UNAVAILABLE') ? final(error) : error
@@ -354,10 +356,10 @@ export class WorkRunner {
     return waitFor(late, what, this.#options.kernel.clock, { signal, deadline })
   }
 
-  #stageOptions(job: Job, { priority, signal }: Work, name: string): SubmitOptions {
+  #stageOptions(job: Job, { priority, signal, tenant }: Work, name: string): SubmitOptions {
     const { retries, retryBaseDelay } = job
     // A place that is missing fails the attempt.
-    const permits = this.#options.places[job.place]?.permitsOf?.(job)
+    const permits = this.#options.placesOf(tenant)[job.place]?.permitsOf?.(job)
     const place: SubmitOptions['place'] = permits ?? { place: job.place, shared: 'none' }
     return {
       name,

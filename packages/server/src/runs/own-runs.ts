@@ -23,6 +23,7 @@ import {
   type RunOutcome,
 } from '@heddle/core/lowlevel'
 import { hasEnded, isActive } from '../client/contract/runs.ts'
+import { commonTenant } from '../http/caller.ts'
 import { makeGraph, type GraphTable } from './graph-table.ts'
 
 /** Ended runs of which it is known that they ran here. */
@@ -34,7 +35,8 @@ export interface OwnRunsOptions {
   readonly artifacts?: ArtifactStore | undefined
   readonly graphs: GraphTable
   readonly capacity: Capacity
-  readonly places: Places
+  /** Where the jobs of a tenant run. */
+  readonly placesOf: (tenant: string) => Places
   readonly kernel: Kernel
   readonly log: (level: 'info' | 'warning', text: string) => void
   /** Runs at a time; more are refused. */
@@ -50,6 +52,8 @@ export interface StartRequest {
   readonly args?: unknown
   readonly key?: string | undefined
   readonly title?: string | undefined
+  /** Whose run it is: workers of this tenant run its jobs. The common one when absent. Recorded with the run. */
+  readonly tenant?: string | undefined
   /** Recorded with the run. */
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
@@ -64,6 +68,9 @@ export interface SteerAnswer {
   readonly outcome: RunOutcome
   readonly changed: boolean
 }
+
+/** What a run is recorded with, for whoever continues it. */
+type RunLabels = Readonly<Partial<Record<string, string>>>
 
 interface Own {
   readonly run: Run
@@ -150,7 +157,8 @@ export class OwnRuns {
     return { run: found.id, how: isOver ? 'recorded' : 'attached' }
   }
 
-  async #open({ graph: name, args, key, title, labels }: StartRequest): Promise<StartAnswer> {
+  async #open(request: StartRequest): Promise<StartAnswer> {
+    const { graph: name, args, key, title, labels, tenant = commonTenant } = request
     this.#checkOpen()
     const graph = await makeGraph(this.#options.graphs, name, args)
     this.#checkOpen()
@@ -158,9 +166,10 @@ export class OwnRuns {
       ...labels,
       graph: name,
       ...(args !== undefined && { args: JSON.stringify(args) }),
+      ...(tenant !== commonTenant && { tenant }),
     }
     const run = await startRun(graph, {
-      ...this.#environment(),
+      ...this.#environment(words),
       title: title ?? name,
       labels: words,
       ...(key !== undefined && { key }),
@@ -188,7 +197,7 @@ export class OwnRuns {
   async #resume(id: string, graph: string, labels: Readonly<Record<string, string>>): Promise<Run> {
     this.#checkOpen()
     const made = await makeGraph(this.#options.graphs, graph, argsOf(labels))
-    const run = await startRun(made, { ...this.#environment(), resume: id })
+    const run = await startRun(made, { ...this.#environment(labels), resume: id })
     this.adopt(run)
     return run
   }
@@ -211,7 +220,7 @@ export class OwnRuns {
     const made = await makeGraph(this.#options.graphs, graph, argsOf(labels))
     this.#checkOpen()
     const run = await startRun(made, {
-      ...this.#environment(),
+      ...this.#environment(labels),
       title,
       labels: { ...labels, forkedFrom: id },
       resume: id,
@@ -291,8 +300,11 @@ export class OwnRuns {
     return this.#runs.size === 0
   }
 
-  #environment(): Pick<RunOptions, 'journal' | 'artifacts' | 'capacity' | 'places' | 'kernel'> {
-    const { journal, artifacts: store, capacity, places, kernel } = this.#options
+  #environment({
+    tenant = commonTenant,
+  }: RunLabels): Pick<RunOptions, 'journal' | 'artifacts' | 'capacity' | 'places' | 'kernel'> {
+    const { journal, artifacts: store, capacity, placesOf, kernel } = this.#options
+    const places = placesOf(tenant)
     const artifacts = store === undefined ? {} : { store }
     return { journal, artifacts, capacity, places, kernel }
   }

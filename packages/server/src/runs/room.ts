@@ -77,7 +77,7 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
       const { graph, args, key, title, start_at: at, debounce } = body
       if (!graphs.has(graph)) refuseGraph(graphs, graph)
       if (at === undefined && debounce === undefined) {
-        const answer = await own.start({ graph, args, key, title })
+        const answer = await own.start({ graph, args, key, title, tenant: caller.tenant })
         // Whoever attaches to a run changes nothing.
         if (answer.how === 'started') await audit(call, 'run started', answer.run, graph)
         void reply.code(answer.how === 'started' ? 201 : 200)
@@ -89,6 +89,7 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
         key,
         title,
         by: caller.name,
+        tenant: caller.tenant,
         startAt: at === undefined ? undefined : readInstant(at),
         debounce: debounce && {
           key: debounce.key,

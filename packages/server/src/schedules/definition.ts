@@ -18,6 +18,8 @@ export interface Definition {
   /** The name of a registered graph. */
   readonly graph: string
   readonly args: unknown
+  /** Whose runs it starts; the common one when absent. */
+  readonly tenant?: string | undefined
   readonly isPaused: boolean
 }
 

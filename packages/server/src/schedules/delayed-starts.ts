@@ -22,7 +22,7 @@ import {
 } from '@heddle/core/lowlevel'
 import type { StartAnswer, StartRequest } from '../runs/own-runs.ts'
 import type { Runner } from './runner.ts'
-import { starts, type StartRecord } from './tables.ts'
+import { starts, storedArgs, type StartRecord } from './tables.ts'
 
 export interface DelayedStartsOptions {
   readonly tables: Tables
@@ -178,8 +178,9 @@ export class DelayedStarts {
       record = { ...moved, revision: 1 }
     }
     const { graph, args, key, title } = record
+    const { value, tenant } = args
     try {
-      await runner.start({ graph, args: args.value, key, title })
+      await runner.start({ graph, args: value, key, title, tenant })
     } catch (error) {
       if (isError(error, 'HDL_OVERLOADED') || isError(error, 'HDL_DRAINING')) return false
       if (isError(error, 'HDL_STORE_FAILED') || isError(error, 'HDL_JOURNAL_GONE')) return false
@@ -191,13 +192,13 @@ export class DelayedStarts {
   }
 
   #record(
-    { graph, args, key, title, by }: DelayRequest,
+    { graph, args, key, title, by, tenant }: DelayRequest,
     { id, dueAt, now }: { readonly id: string; readonly dueAt: number; readonly now: number },
   ): StartRecord {
     return {
       id,
       graph,
-      args: args === undefined ? {} : { value: args },
+      args: storedArgs(args, tenant),
       key: key ?? `start:${this.#newId()}`,
       dueAt,
       createdAt: now,

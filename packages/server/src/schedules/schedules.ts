@@ -41,6 +41,7 @@ import {
   definitions,
   firings,
   states,
+  storedArgs,
   type DefinitionRecord,
   type FiringRecord,
   type FiringState,
@@ -84,6 +85,7 @@ export interface MakeInput {
   readonly args?: unknown
   readonly isPaused: boolean
   readonly by: string
+  readonly tenant?: string | undefined
 }
 
 /** A schedule as it stands. */
@@ -250,7 +252,7 @@ export class Schedules {
 
   /** D2. Gives whether the next one may start. */
   async #start(
-    { id, name, graph, args }: Definition,
+    { id, name, graph, args, tenant }: Definition,
     firing: Stored<FiringRecord>,
     now: number,
   ): Promise<boolean> {
@@ -262,6 +264,7 @@ export class Schedules {
         key: `schedule:${firing.id}`,
         title: name,
         labels: { schedule: id, dueAt },
+        tenant,
       })
       await this.#move(firing, 'started', { run })
       return true
@@ -325,7 +328,7 @@ export class Schedules {
   /** @throws `HDL_BAD_OPTION` for fields, `HDL_BAD_INPUT` when it is never due, `HDL_NAME_TAKEN`. */
   async make(input: MakeInput): Promise<ScheduleView> {
     const { tables } = this.#options
-    const { name, cron, timezone, overlap, missed, graph, args, isPaused, by } = input
+    const { name, cron, timezone, overlap, missed, graph, args, isPaused, by, tenant } = input
     const now = await tables.now()
     const times = new DueTimes({ cron, timezone })
     if (times.after(now) === undefined) throw badInput('cron', 'it is never due.')
@@ -342,7 +345,7 @@ export class Schedules {
       overlap,
       missed,
       graph,
-      args: args === undefined ? {} : { value: args },
+      args: storedArgs(args, tenant),
       createdBy: by,
       createdAt: now,
     }
@@ -459,7 +462,7 @@ export class Schedules {
 
 function definitionOf(record: DefinitionRecord): Definition {
   const { id, name, cron, timezone, overlap, missed, graph, args } = record
-  const rest = { overlap, missed, graph, args: args.value, isPaused: false }
+  const rest = { overlap, missed, graph, args: args.value, tenant: args.tenant, isPaused: false }
   return { id, origin: 'made', name, cron, timezone, ...rest }
 }
 

@@ -2,6 +2,16 @@
 import type { StoredRecord, Table } from '@heddle/core/lowlevel'
 import type { Missed, Overlap } from './schedule.ts'
 
+/** What a run is started with: without a value for a graph without arguments, without a tenant for the common one. */
+export interface StoredArgs {
+  readonly value?: unknown
+  readonly tenant?: string
+}
+
+export function storedArgs(value: unknown, tenant: string | undefined): StoredArgs {
+  return { ...(value !== undefined && { value }), ...(tenant !== undefined && { tenant }) }
+}
+
 /** A schedule that was made over HTTP. */
 export interface DefinitionRecord extends StoredRecord {
   readonly name: string
@@ -10,8 +20,7 @@ export interface DefinitionRecord extends StoredRecord {
   readonly overlap: Overlap
   readonly missed: Missed
   readonly graph: string
-  /** `{ value }`: what is absent has no value. */
-  readonly args: { readonly value?: unknown }
+  readonly args: StoredArgs
   readonly createdBy: string
   readonly createdAt: number
 }
@@ -47,7 +56,7 @@ export interface FiringRecord extends StoredRecord {
 /** A start that waits for its time. */
 export interface StartRecord extends StoredRecord {
   readonly graph: string
-  readonly args: { readonly value?: unknown }
+  readonly args: StoredArgs
   /** The key of the run. */
   readonly key: string
   readonly title?: string

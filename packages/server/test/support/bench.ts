@@ -201,7 +201,7 @@ export class Bench {
       jobs: this.#jobs,
       store,
       ledger: this.ledger,
-      places: { loop: loopPlace },
+      placesOf: () => ({ loop: loopPlace }),
       onJobLog: () => undefined,
       prepare: this.prepare,
       items: this.items,
