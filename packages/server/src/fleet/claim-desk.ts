@@ -6,6 +6,7 @@
  *                  ├── 25 s, or the server drains ──▶ empty, with the reason (W2)
  *                  └── the client went away ──▶ gone; an offer that was on its way goes back
  */
+import { HeddleError } from '@heddle/core'
 import {
   LinkedList,
   soon,
@@ -116,6 +117,7 @@ export class ClaimDesk {
    *
    * *Cancellation*: the claim leaves; an offer that it got in the same moment goes back.
    * *Fairness*: waiting claims are looked at in the order in which they came.
+   * @throws `HDL_DRAINING` after close(), except for the claim of an offer that was made before.
    */
   async claim(worker: FleetWorker, request: ClaimRequest): Promise<ClaimAnswer> {
     const answer = await this.#claim(worker, request)
@@ -133,7 +135,7 @@ export class ClaimDesk {
       if (lease.request === request.request && request.request !== '')
         return { kind: 'offer', lease }
     }
-    if (!this.#isOpen) return { kind: 'empty', ...draining }
+    if (!this.#isOpen) throw new HeddleError('HDL_DRAINING', { what: 'The server' })
     const chosen = this.#options.choose(worker, request.request)
     if (!('reason' in chosen)) return { kind: 'offer', lease: chosen }
     const mayWait = chosen.reason === 'no_work' || chosen.reason === 'capability'
@@ -177,12 +179,7 @@ export class ClaimDesk {
     this.#options.kernel.clock.afterIo(() => this.#look(left))
   }
 
-  /** Answers the waiting claims of a worker. */
-  leave(worker: FleetWorker): void {
-    for (const claim of this.#waiting) if (claim.worker === worker) claim.end(this.#waiting)
-  }
-
-  /** No claim waits or gets work from now on. */
+  /** No claim waits or gets work from now on: those that wait are answered, later ones are refused. */
   close(): void {
     this.#isOpen = false
     for (const claim of this.#waiting) {

@@ -75,7 +75,6 @@ export class Fleet {
   readonly #workers = new Map<string, FleetWorker>()
   /** By owner and name (W6). */
   readonly #names = new Map<string, FleetWorker>()
-  readonly #addresses = new Map<string, number>()
   #campaigns: Campaigns | undefined
   #jobs: FleetJobs | undefined
   #isDraining = false
@@ -182,7 +181,7 @@ export class Fleet {
       identity.names?.some((name) => refused.has(name)) === true
     for (const worker of this.#workers.values()) {
       if (!isRefused(worker)) continue
-      this.desk.leave(worker)
+      worker.claims.wake()
       for (const lease of worker.leases) this.book.close(lease, 'blocked')
     }
   }
@@ -192,6 +191,7 @@ export class Fleet {
   /**
    * *Cancellation*: the claim leaves; what was offered to it goes back.
    * *Fairness*: as ClaimDesk.claim().
+   * @throws `HDL_WORKER_TAKEN`, `HDL_DRAINING`.
    */
   async claim(claim: FleetClaim): Promise<ClaimAnswer> {
     const worker = this.callingWorker(claim.description, claim.identity)
@@ -307,7 +307,7 @@ export class Fleet {
     const worker = this.#workers.get(id)
     if (worker === undefined || worker.identity.owner !== owner) return
     worker.isLeaving = true
-    this.desk.leave(worker)
+    worker.claims.wake()
     const leases = [...worker.leases]
     for (const lease of leases) {
       this.book.close(lease, lease.state === 'offered' ? 'not_accepted' : 'handed_back')
@@ -322,9 +322,7 @@ export class Fleet {
   }
 
   summary(): FleetSummary {
-    const { offered, held, granted, closed } = this.book.stats()
-    let active = 0
-    for (const { leases } of this.#workers.values()) if (leases.size > 0) active++
+    const { offered, held, active, granted, closed } = this.book.stats()
     return {
       workers: this.#workers.size,
       active,
@@ -368,15 +366,13 @@ export class Fleet {
   ): Lease {
     const lease = this.book.offer(init, request)
     offered(lease)
-    const { address } = init.worker.identity
-    this.#addresses.set(address, (this.#addresses.get(address) ?? 0) + 1)
     return lease
   }
 
   #refusal(worker: FleetWorker): Refusal | undefined {
     const { address } = worker.identity
     if (worker.isLeaving) return { reason: 'limit', message: 'the worker is leaving' }
-    const leases = this.#addresses.get(address) ?? 0
+    const leases = this.book.leasesFrom(address)
     if (leases < this.#leasesPerAddress) return undefined
     const message = `${leases} leases are held from ${address}, the limit is ${this.#leasesPerAddress}`
     return { reason: 'limit', message, retryAfter: 10_000 }
@@ -414,10 +410,6 @@ export class Fleet {
   }
 
   #onClosed(lease: Lease, why: CloseReason): void {
-    const { address } = lease.worker.identity
-    const left = (this.#addresses.get(address) ?? 1) - 1
-    if (left > 0) this.#addresses.set(address, left)
-    else this.#addresses.delete(address)
     if (why === 'finished' && isJobs(lease.work)) lease.worker.failures.clear()
     if (lease.worker.isLeaving && lease.worker.leases.size === 0) this.#forget(lease.worker)
   }

@@ -57,6 +57,8 @@ export interface LeaseBookStats {
   readonly state: ServiceState
   readonly offered: number
   readonly held: number
+  /** Workers that have a lease, offered or held. */
+  readonly active: number
   readonly granted: number
   readonly closed: Readonly<Record<string, number>>
 }
@@ -82,6 +84,9 @@ export class LeaseBook {
   #offerTimer: Timer | undefined
   /** Held leases by stale period, least recently seen first: a sweep looks at the heads only. */
   readonly #held = new Map<number, LinkedList<Lease>>()
+  /** How many leases come from an address, and how many workers have one: nothing is counted by walking. */
+  readonly #byAddress = new Map<string, number>()
+  #active = 0
   readonly #remembered = new Map<string, CloseReason>()
   readonly #closedCount: Record<string, number> = {}
   #granted = 0
@@ -120,9 +125,15 @@ export class LeaseBook {
       state: this.#life.state,
       offered: this.#offers.size,
       held: this.#leases.size - this.#offers.size,
+      active: this.#active,
       granted: this.#granted,
       closed: { ...this.#closedCount },
     }
+  }
+
+  /** Leases of workers at this address, offered and held. */
+  leasesFrom(address: string): number {
+    return this.#byAddress.get(address) ?? 0
   }
 
   get(id: string): Lease | undefined {
@@ -135,12 +146,11 @@ export class LeaseBook {
 
   /** L1: nothing is written for an offer. */
   offer(init: Omit<LeaseInit, 'number' | 'epoch'>, request: string): Lease {
-    const { work, worker } = init
+    const { work } = init
     const lease = new Lease({ ...init, number: work.nextLease(), epoch: work.epoch })
     lease.request = request
     lease.seenAt = this.#now()
     this.#add(lease)
-    worker.leases.add(lease)
     this.#offers.push(lease)
     if (this.#offerTimer === undefined) this.#watchOffers()
     return lease
@@ -153,7 +163,6 @@ export class LeaseBook {
     lease.seenWrittenAt = lease.seenAt
     lease.reportedAt = lease.seenAt
     this.#add(lease)
-    lease.worker.leases.add(lease)
     this.#listOf(lease.work).push(lease)
   }
 
@@ -444,6 +453,10 @@ export class LeaseBook {
     const leases = this.#byWork.get(lease.work)
     if (leases === undefined) this.#byWork.set(lease.work, new Set([lease]))
     else leases.add(lease)
+    const { worker, address } = lease
+    if (worker.leases.size === 0) this.#active++
+    worker.leases.add(lease)
+    this.#byAddress.set(address, this.leasesFrom(address) + 1)
   }
 
   #forget(lease: Lease, why: CloseReason): void {
@@ -452,7 +465,7 @@ export class LeaseBook {
     const leases = this.#byWork.get(lease.work)
     leases?.delete(lease)
     if (leases?.size === 0) this.#byWork.delete(lease.work)
-    lease.worker.leases.delete(lease)
+    this.#leaveWorker(lease)
     this.#closedCount[why] = (this.#closedCount[why] ?? 0) + 1
     this.#remembered.set(lease.id, why)
     if (this.#remembered.size <= mostRemembered) return
@@ -460,6 +473,14 @@ export class LeaseBook {
       this.#remembered.delete(oldest)
       break
     }
+  }
+
+  #leaveWorker(lease: Lease): void {
+    const { worker, address } = lease
+    if (worker.leases.delete(lease) && worker.leases.size === 0) this.#active--
+    const left = this.leasesFrom(address) - 1
+    if (left > 0) this.#byAddress.set(address, left)
+    else this.#byAddress.delete(address)
   }
 
   #lost(lease: string, why?: string): HeddleError<'HDL_LEASE_ENDED'> {

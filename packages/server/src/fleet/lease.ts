@@ -104,6 +104,8 @@ export class Lease {
   readonly id: string
   readonly epoch: number
   readonly worker: FleetWorker
+  /** Where its worker was when it got the lease: later calls may come from elsewhere. */
+  readonly address: string
   readonly start: number
   readonly size: number
   /** The claim that it answered. */
@@ -147,6 +149,7 @@ export class Lease {
     this.id = leaseId(work.id, number)
     this.epoch = epoch
     this.worker = worker
+    this.address = worker.identity.address
     this.start = start
     this.size = size
   }

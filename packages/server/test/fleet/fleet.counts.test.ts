@@ -1,0 +1,86 @@
+/** What the summary and the limits of the fleet say is counted when a lease comes or ends, never by walking workers. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seededRandom } from '@heddle/core/lowlevel'
+import type { Lease } from '../../src/fleet/lease.ts'
+import { callOf, makeWorld, TestServer } from './kit.ts'
+
+test('the summary looks at no worker, however many there are', async () => {
+  const server = await new TestServer(makeWorld()).start()
+  await server.create({ units: 1_000_000 })
+  for (let number = 0; number < 50; number++) await server.lease(`w${number}`)
+  let looks = 0
+  for (const worker of server.fleet.workers()) {
+    const { leases } = worker
+    Object.defineProperty(worker, 'leases', { get: () => (looks++, leases) })
+  }
+  const { workers, active } = server.fleet.summary()
+  assert.deepEqual([workers, active, looks], [50, 50, 0])
+  await server.stop()
+})
+
+test('property: the number of active workers is that of workers with leases, after any calls', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const random = seededRandom(seed)
+    const world = makeWorld(seed)
+    const server = await new TestServer(world).start()
+    await server.create({ units: 1_000_000 })
+    const held: Lease[] = []
+    for (let step = 0; step < 60; step++) {
+      const worker = `w${Math.floor(random.next() * 8)}`
+      const dice = random.next()
+      if (dice < 0.5) held.push(await server.lease(worker))
+      else if (dice < 0.7 && held.length > 0) {
+        const [lease] = held.splice(Math.floor(random.next() * held.length), 1)
+        await server.fleet.handBack(callOf(lease!))
+      } else if (dice < 0.8) await server.fleet.leave(worker, 'ann')
+      else if (dice < 0.9) await server.claim(worker)
+      else await world.clock.advance(15_000)
+      let active = 0
+      let leases = 0
+      for (const each of server.fleet.workers()) {
+        if (each.leases.size > 0) active++
+        leases += each.leases.size
+      }
+      const { active: counted, offered, held: open } = server.fleet.summary()
+      assert.deepEqual([counted, offered + open], [active, leases], `seed ${seed} step ${step}`)
+      assert.equal(server.fleet.book.leasesFrom('10.0.0.1'), leases, `seed ${seed} step ${step}`)
+    }
+    await server.stop()
+  }
+})
+
+test('a lease counts for the address that it was given to, also when its worker calls from another one', async () => {
+  const server = await new TestServer(makeWorld(), { leasesPerAddress: 2 }).start()
+  await server.create({ units: 1_000_000 })
+  const first = await server.lease('one')
+  await server.lease('two')
+  // The first one moves to another address and ends there: one place is free, and not two.
+  await server.claim('one', { identity: { address: '10.0.0.2' }, holds: [first.id] })
+  await server.fleet.handBack(callOf(first))
+  await server.lease('three')
+  const refused = await server.claim('four')
+  assert.deepEqual(
+    'reason' in refused && [refused.reason, refused.message],
+    ['limit', '2 leases are held from 10.0.0.1, the limit is 2'],
+  )
+  await server.stop()
+})
+
+test('leases that a restarted server continues count for their addresses', async () => {
+  const world = makeWorld()
+  const first = await new TestServer(world).start()
+  await first.create({ units: 1_000_000 })
+  const lease = await first.lease('one')
+  await first.lease('two')
+  await first.kill()
+  await world.clock.advance(60_000)
+  const second = await new TestServer(world, { leasesPerAddress: 2 }).start()
+  assert.equal(second.fleet.book.leasesFrom('10.0.0.1'), 2)
+  assert.equal(second.fleet.summary().active, 2)
+  assert.equal('reason' in (await second.claim('three')), true)
+  await second.fleet.handBack(callOf(lease))
+  assert.equal(second.fleet.book.leasesFrom('10.0.0.1'), 1)
+  assert.equal('reason' in (await second.claim('three')), false)
+  await second.stop()
+})
