@@ -39,7 +39,7 @@ export interface ClaimDeskOptions {
   /** Takes back an offer whose claim has gone. */
   readonly takeBack: (lease: Lease) => void
   /** Claims that wait at a time. Default 100,000. */
-  readonly most?: number
+  readonly most?: number | undefined
 }
 
 class WaitingClaim implements ListItem<WaitingClaim> {

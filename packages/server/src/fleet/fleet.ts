@@ -26,6 +26,8 @@ export interface FleetOptions {
   readonly writeSeenEvery?: number | undefined
   /** Leases of one address at a time. Default 100. */
   readonly leasesPerAddress?: number | undefined
+  /** Claims that wait at a time. Default 100,000. */
+  readonly waitingClaims?: number | undefined
   /** Milliseconds within which two workers of one name are refused (W6). Default 120,000. */
   readonly nameFor?: number | undefined
   /** Workers that are remembered after they were seen last. Default 100,000. */
@@ -97,6 +99,7 @@ export class Fleet {
       choose: (worker, request) => this.#choose(worker, request),
       hasWork: () => this.#hasWork(),
       takeBack: (lease) => this.book.close(lease, 'not_accepted'),
+      most: options.waitingClaims,
     })
   }
 

@@ -62,6 +62,8 @@ export interface FleetLimits {
   readonly offer?: number
   /** Leases of one address at a time. Default 100. */
   readonly leasesPerAddress?: number
+  /** Claims that wait for work at a time; more are answered `busy`. Default 100,000. */
+  readonly waitingClaims?: number
 }
 
 export const fleetLimitNames = {
@@ -70,6 +72,7 @@ export const fleetLimitNames = {
   sweep: 1,
   offer: 1,
   leasesPerAddress: 1,
+  waitingClaims: 1,
 } satisfies OptionNames<FleetLimits>
 
 export interface FleetRoom extends Room {
@@ -101,6 +104,7 @@ export function openFleetRoom(
     offerFor: limits.offer,
     sweepEvery: limits.sweep,
     leasesPerAddress: limits.leasesPerAddress,
+    waitingClaims: limits.waitingClaims,
   })
   const beat = limits.beat ?? defaultTimes.beat
   const times: LeaseTimes = { ...defaultTimes, beat, stale: limits.stale ?? 3 * beat }

@@ -1,0 +1,170 @@
+/** What workers are answered while the server is full, drains, or has reached a limit. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { job } from '@heddle/core'
+import { seededRandom } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
+import { startServer, type Server, type ServerOptions } from '../../src/server.ts'
+import { upload } from '../artifacts/kit.ts'
+import { begin, call } from '../support/client.ts'
+import { Gate } from '../support/gates.ts'
+import { until } from '../support/until.ts'
+import { beatOf, claimAs, emptyOf, holdAs, type HttpLease } from './http-kit.ts'
+
+const play = job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)
+
+async function withServer(
+  options: Partial<ServerOptions>,
+  use: (server: Server) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-fleet-routes-'))
+  try {
+    const store = `sqlite:${path.join(folder, 'store.db')}`
+    const limits = { loopGap: Infinity, ...options.limits }
+    await using server = await startServer({ jobs: [play], store, port: 0, ...options, limits })
+    await use(server)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function makeCampaign(server: Server): ReturnType<typeof call> {
+  return call(server, '/campaigns', { body: { name: 'match', job: 'play', units: 1_000 } })
+}
+
+async function report(server: Server, held: HttpLease, done: number): Promise<number> {
+  const body = { ...held, sequence: 1, done, result: null }
+  return (await call(server, '/fleet/update', { body })).status
+}
+
+test('S93: while the server drains a claim is refused with 503; beats, updates and uploads are served', async () => {
+  const gate = new Gate('work')
+  await withServer({ jobs: [play, gate.job] }, async (server) => {
+    const { body: campaign } = await makeCampaign(server)
+    const held = await holdAs(server, 'worker-1')
+    await call(server, '/jobs/work', { body: 1 })
+    const running = await gate.started()
+    const drained = server.drain()
+    const refused = await claimAs(server, 'worker-1', 25_000)
+    assert.deepEqual(
+      [refused.status, refused.body.error?.code, refused.body.error?.retryable],
+      [503, 'shutting_down', true],
+    )
+    assert.match(refused.headers['retry-after']!, /^\d+$/)
+    assert.equal(refused.headers['connection'], 'close')
+    const beat = await beatOf(server, held)
+    assert.deepEqual([beat.status, beat.body['lost']], [200, []])
+    const artifact = { ...held, campaign: String(campaign['id']) }
+    assert.equal((await upload(server, artifact, 'log.txt', randomBytes(1_000))).status, 201)
+    assert.equal(await report(server, held, 1), 200)
+    running.finish('done')
+    assert.deepEqual(await drained, { isClean: true })
+  })
+})
+
+test('S93: a claim that waits when the drain begins is answered at once, and not with "no work"', async () => {
+  const gate = new Gate('work')
+  await withServer({ jobs: [play, gate.job] }, async (server) => {
+    await call(server, '/jobs/work', { body: 1 })
+    const running = await gate.started()
+    const waiting = claimAs(server, 'worker-1', 25_000)
+    await waitsFor(server, 1)
+    const drained = server.drain()
+    const { reason, message } = emptyOf(await waiting)!
+    assert.deepEqual([reason, message], ['busy', 'the server is draining'])
+    running.finish('done')
+    await drained
+  })
+})
+
+async function waitsFor(server: Server, claims: number): Promise<void> {
+  for (;;) {
+    const { body } = await call(server, '/fleet/summary')
+    if (body['waiting'] === claims) return
+  }
+}
+
+test('S48: a server with all the waiting claims that it takes says "busy" and when to come back, not "no work"', async () => {
+  await withServer({ fleet: { waitingClaims: 2 } }, async (server) => {
+    const waiting = [0, 1].map((number) => claimAs(server, `waiting-${number}`, 25_000))
+    await waitsFor(server, 2)
+    const { reason, retry_after_ms: later } = emptyOf(await claimAs(server, 'worker-3', 25_000))!
+    assert.equal(reason, 'busy')
+    assert.ok(later > 0 && later <= 5_000, String(later))
+    // Without a wait there is nothing that it could be too many for.
+    assert.equal(emptyOf(await claimAs(server, 'worker-4', 0))!.reason, 'no_work')
+    await makeCampaign(server)
+    for (const each of waiting) assert.equal(emptyOf(await each), undefined)
+  })
+})
+
+test('S49: a server that is full of jobs serves claims, beats and updates', async () => {
+  const gate = new Gate('work')
+  const limits = { prepareCapacity: 1, loop: 1 }
+  await withServer({ jobs: [play, gate.job], limits }, async (server) => {
+    await makeCampaign(server)
+    const replies = []
+    for (let input = 0; input < 4; input++) {
+      replies.push((await call(server, '/jobs/work', { body: input })).status)
+    }
+    assert.ok(replies.includes(503), String(replies))
+    const held = await holdAs(server, 'worker-1')
+    assert.equal((await beatOf(server, held)).status, 200)
+    assert.equal(await report(server, held, 1), 200)
+    gate.finishAll()
+    await until(() => {
+      gate.finishAll()
+      return server.stats().works === 0
+    })
+  })
+})
+
+test('S140: leases of one address are limited; the refusal says so, and beats of those held are answered', async () => {
+  await withServer({ fleet: { leasesPerAddress: 2 } }, async (server) => {
+    await makeCampaign(server)
+    const one = await holdAs(server, 'worker-1')
+    const two = await holdAs(server, 'worker-2')
+    const { reason, message, retry_after_ms: later } = emptyOf(await claimAs(server, 'worker-3'))!
+    assert.equal(reason, 'limit')
+    assert.match(message, /^2 leases are held from \S+, the limit is 2$/)
+    assert.ok(later > 0)
+    for (const held of [one, two]) {
+      assert.deepEqual((await beatOf(server, held)).body['lost'], [])
+    }
+    await call(server, '/fleet/fail', { body: { ...one, stage: 'hand_back', message: 'stops' } })
+    await holdAs(server, 'worker-3')
+  })
+})
+
+test('S88: the deadline of the request ends the job on its worker', async () => {
+  const clock = new VirtualClock()
+  const kernel = { clock, random: seededRandom(1) }
+  const server = await startServer({
+    jobs: [play],
+    port: 0,
+    kernel,
+    limits: { request: 10_000, loopGap: Infinity },
+  })
+  const headers = { 'x-deadline-ms': '300' }
+  const { reply } = begin(server, '/jobs/play?wait=60000', { body: 1, headers })
+  await until(() => server.stats().registry.active === 1)
+  let held: HttpLease | undefined
+  while (held === undefined) held = await holdAs(server, 'worker-1').catch(() => undefined)
+  assert.deepEqual((await beatOf(server, held)).body['stop'], [])
+  await clock.advance(300)
+  const { status, body } = await reply
+  assert.deepEqual([status, body.error?.code, body.error?.stage], [504, 'timeout', 'prepare'])
+  const beat = await beatOf(server, held)
+  const stops = beat.body['stop'] as { readonly lease: string }[]
+  assert.deepEqual(
+    stops.map(({ lease }) => lease),
+    [held.lease],
+  )
+  let isOver = false
+  void server.drain({ deadline: 0 }).then(() => (isOver = true))
+  while (!isOver) await clock.advance(100)
+})
