@@ -71,7 +71,13 @@ export interface WorkerOptions {
 }
 
 export type WorkerEvent =
-  | { readonly kind: 'connected'; readonly worker: string; readonly protocol: number }
+  | {
+      readonly kind: 'connected'
+      readonly worker: string
+      /** What people call it. */
+      readonly name: string
+      readonly protocol: number
+    }
   | { readonly kind: 'started'; readonly lease: string; readonly job: string }
   | {
       readonly kind: 'reported'
@@ -80,7 +86,12 @@ export type WorkerEvent =
       readonly done: number
       readonly size: number
     }
-  | { readonly kind: 'ended'; readonly lease: string; readonly outcome: string }
+  | {
+      readonly kind: 'ended'
+      readonly lease: string
+      readonly job: string
+      readonly outcome: string
+    }
   | { readonly kind: 'idle'; readonly reason: string; readonly message: string }
   | { readonly kind: 'trouble'; readonly message: string }
 
@@ -199,7 +210,8 @@ export class Worker {
       { protocol: workerProtocols, worker: this.#description() },
       { signal },
     )
-    this.#say({ kind: 'connected', worker: this.id, protocol: registered.protocol })
+    const { protocol } = registered
+    this.#say({ kind: 'connected', worker: this.id, name: this.#description().name, protocol })
     while (!signal.aborted) {
       if (this.#running.size >= this.#concurrency) {
         await this.#waitForRoom()
@@ -285,7 +297,7 @@ export class Worker {
     }
     this.#network.drop(lease)
     this.#running.delete(lease)
-    this.#say({ kind: 'ended', lease, outcome })
+    this.#say({ kind: 'ended', lease, job: job.name, outcome })
     this.#wake?.()
   }
 

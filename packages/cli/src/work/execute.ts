@@ -8,6 +8,7 @@
  */
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import { isError } from '@heddle/core'
 import { Worker, type WorkerEnd, type WorkerEvent } from '@heddle/worker'
 import { holdLock, systemKernel } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
@@ -74,7 +75,7 @@ export async function executeWork(settings: WorkSettings): Promise<void> {
       },
     })
   } catch (error) {
-    printer.complain(errorLines(error))
+    printer.complain(errorLines(error, '', isError(error, 'HDL_LOCKED') ? lockedHelp : undefined))
     printer.answer({ type: 'failed', error: errorRecord(error) })
     await printer.flush()
     process.exit(exitCodes.usage)
@@ -89,6 +90,9 @@ export async function executeWork(settings: WorkSettings): Promise<void> {
   await printer.flush()
   process.exit(exitCodeOf(end))
 }
+
+const lockedHelp =
+  'One worker works in a folder at a time: start this one with --folder NAME, or the other one with a higher --concurrency.'
 
 /** Milliseconds for a job to stop after its lease was lost; then the process is ended, for its supervisor to start again. */
 const lostJobGrace = 120_000
@@ -150,13 +154,13 @@ function report(event: WorkerEvent, printer: Printer, { server }: WorkSettings):
   printer.answer({ type: kind, at: systemKernel.clock.wallTime(), ...rest })
   switch (event.kind) {
     case 'connected':
-      say(printer, 'connected', `to ${server} as ${event.worker}`)
+      say(printer, 'connected', `to ${server} as ${event.name}`)
       break
     case 'started':
       say(printer, 'started', `${event.job} (${event.lease})`)
       break
     case 'ended':
-      say(printer, event.outcome, event.lease)
+      say(printer, event.outcome, `${event.job} (${event.lease})`)
       break
     case 'idle':
       say(printer, 'idle', event.message)

@@ -21,6 +21,8 @@ interface RunningLease {
 
 /** Units are averaged over so many milliseconds. */
 const window = 60_000
+/** Milliseconds that trouble is shown, also when it has passed. */
+const readable = 30_000
 /** Leases that are listed. */
 const listed = 8
 
@@ -32,7 +34,7 @@ export class WorkView {
   #finished = 0
   #failed = 0
   #idle: string | undefined
-  #trouble: string | undefined
+  #trouble: { readonly text: string; readonly at: number } | undefined
   #isConnected = false
   #startedAt: number | undefined
 
@@ -69,7 +71,7 @@ export class WorkView {
         this.#idle = event.message
         return
       case 'trouble':
-        this.#trouble = event.message
+        this.#trouble = { text: event.message, at: now }
     }
   }
 
@@ -90,8 +92,16 @@ export class WorkView {
     const heard = this.#isConnected ? `heard of ${formatAge(silence)} ago` : 'not reached yet'
     lines.push(row('server', `${printable(this.#server)}, ${heard}`))
     if (this.#idle !== undefined) lines.push(row('idle', printable(this.#idle), 'yellow'))
-    if (this.#trouble !== undefined) lines.push(row('trouble', printable(this.#trouble), 'yellow'))
+    const trouble = this.#troubleNow(now, silence)
+    if (trouble !== undefined) lines.push(row('trouble', printable(trouble), 'yellow'))
     return lines
+  }
+
+  /** It is over when the server was heard of since; people have some time to read it. */
+  #troubleNow(now: number, silence: number): string | undefined {
+    if (this.#trouble === undefined) return undefined
+    const { text, at } = this.#trouble
+    return now - at < readable || silence >= now - at ? text : undefined
   }
 
   #speed(now: number): string {

@@ -81,6 +81,7 @@ test('one worker at a time in a folder; settings come from heddle.worker.json', 
   using second = start()
   assert.equal(await second.ended(), 2)
   assert.match(second.stderr, /worker\.lock/)
+  assert.match(second.stderr, /start this one with --folder NAME/)
   using elsewhere = start('--folder', 'other', '--exit-when-idle', '--name', 'third')
   assert.equal(await elsewhere.ended(), 0)
   first.process.kill('SIGTERM')

@@ -26,7 +26,7 @@ export function chooseCampaign(
   worker: FleetWorker,
   random: Random,
 ): Campaign | Refusal {
-  let refusal: Refusal = { reason: 'no_work', message: 'no campaign has open units' }
+  let refusal: Refusal = { reason: 'no_work', message: 'no job and no unit of a campaign waits' }
   let candidates: Campaign[] = []
   let priority = -Infinity
   for (const campaign of campaigns) {

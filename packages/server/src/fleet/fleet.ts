@@ -17,6 +17,7 @@ import {
 import type { JobShard } from './job-shard.ts'
 import { LeaseBook, type LeaseCall, type UpdateAnswer } from './lease-book.ts'
 import type { CloseReason, Lease, Report, ResultPlace, Work } from './lease.ts'
+import { LostWorkers } from './lost-workers.ts'
 
 export interface FleetOptions {
   readonly kernel: Kernel
@@ -28,6 +29,8 @@ export interface FleetOptions {
   readonly leasesPerAddress?: number | undefined
   /** Claims that wait at a time. Default 100,000. */
   readonly waitingClaims?: number | undefined
+  /** Reports workers whose leases were lost because they fell silent. */
+  readonly onSilent?: ((text: string) => void) | undefined
   /** Milliseconds within which two workers of one name are refused (W6). Default 120,000. */
   readonly nameFor?: number | undefined
   /** Workers that are remembered after they were seen last. Default 100,000. */
@@ -79,6 +82,7 @@ export class Fleet {
   readonly #names = new Map<string, FleetWorker>()
   #campaigns: Campaigns | undefined
   #jobs: FleetJobs | undefined
+  readonly #lost: LostWorkers | undefined
   #isDraining = false
 
   constructor(options: FleetOptions) {
@@ -86,6 +90,7 @@ export class Fleet {
     this.#leasesPerAddress = options.leasesPerAddress ?? 100
     this.#nameFor = options.nameFor ?? 120_000
     this.#mostWorkers = options.mostWorkers ?? 100_000
+    this.#lost = options.onSilent && new LostWorkers(options.onSilent)
     this.book = new LeaseBook({
       kernel: options.kernel,
       ...(options.offerFor === undefined ? {} : { offerFor: options.offerFor }),
@@ -413,6 +418,7 @@ export class Fleet {
   }
 
   #onClosed(lease: Lease, why: CloseReason): void {
+    if (why === 'stale') this.#lost?.add(lease)
     if (why === 'finished' && isJobs(lease.work)) lease.worker.failures.clear()
     if (lease.worker.isLeaving && lease.worker.leases.size === 0) this.#forget(lease.worker)
   }

@@ -105,6 +105,7 @@ export function openFleetRoom(
     sweepEvery: limits.sweep,
     leasesPerAddress: limits.leasesPerAddress,
     waitingClaims: limits.waitingClaims,
+    onSilent: (text) => context.log('warning', text),
   })
   const beat = limits.beat ?? defaultTimes.beat
   const times: LeaseTimes = { ...defaultTimes, beat, stale: limits.stale ?? 3 * beat }

@@ -1,4 +1,4 @@
-/** What the summary and the limits of the fleet say is counted when a lease comes or ends, never by walking workers. */
+/** What the fleet says about its workers: counts change when a lease comes or ends, never by walking workers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '@heddle/core/lowlevel'
@@ -20,7 +20,7 @@ test('the summary looks at no worker, however many there are', async () => {
 })
 
 test('property: the number of active workers is that of workers with leases, after any calls', async () => {
-  for (let seed = 1; seed <= 20; seed++) {
+  for (let seed = 1; seed <= 8; seed++) {
     const random = seededRandom(seed)
     const world = makeWorld(seed)
     const server = await new TestServer(world).start()
@@ -83,4 +83,23 @@ test('leases that a restarted server continues count for their addresses', async
   assert.equal(second.fleet.book.leasesFrom('10.0.0.1'), 1)
   assert.equal('reason' in (await second.claim('three')), false)
   await second.stop()
+})
+
+test('workers that fell silent are reported in one line for all that a sweep finds', async () => {
+  const world = makeWorld()
+  const lines: string[] = []
+  const onSilent = (text: string): void => void lines.push(text)
+  const server = await new TestServer(world, { onSilent }).start()
+  await server.create({ units: 1_000_000 })
+  for (let number = 1; number <= 7; number++) await server.lease(`w${number}`)
+  await server.lease('w1')
+  await world.clock.advance(500_000)
+  assert.deepEqual(lines, [
+    'Workers w1 at 10.0.0.1, w2 at 10.0.0.1, w3 at 10.0.0.1, w4 at 10.0.0.1, w5 at 10.0.0.1 and 2 more are silent: 8 leases go to other workers.',
+  ])
+  const alone = await server.lease('w8')
+  await world.clock.advance(500_000)
+  assert.equal(lines[1], 'Worker w8 at 10.0.0.1 is silent: 1 lease goes to other workers.')
+  assert.equal(alone.state, 'closed')
+  await server.stop()
 })
