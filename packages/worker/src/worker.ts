@@ -470,7 +470,7 @@ export class Worker {
     return this.#jobs.find((each) => each.name === job && (each.version ?? '1') === version)
   }
 
-  #description(): object {
+  #description(): { readonly name: string; readonly [field: string]: unknown } {
     const { name, capabilities = [], tags = [], memory } = this.#options
     return {
       id: this.id,

@@ -22,6 +22,7 @@ import type { Caller } from '../http/caller.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call } from '../http/route.ts'
 import { etagMatches, rangeOf, refuseRange } from '../http/send-bytes.ts'
+import { streamOf } from './stream-of.ts'
 import { tarOf } from './tar.ts'
 
 export interface ArtifactsRoomOptions {
@@ -189,5 +190,5 @@ async function send(
   // A stream: the length of a text would be sent instead of that of the artifact.
   if (request.method === 'HEAD') return reply.send(Readable.from([]))
   const open = await store.open(run, name, { start, end })
-  return reply.send(Readable.from(open.bytes, { objectMode: false }))
+  return reply.send(streamOf(open))
 }
