@@ -28,8 +28,7 @@ export function openRunRooms(
   audit: Audit,
   isOwnJournal: boolean,
 ): RunRooms {
-  const { journal, artifacts, kernel, capacity, placesOf, log, exported, store, loop } =
-    context
+  const { journal, artifacts, kernel, capacity, placesOf, log, exported, store, loop } = context
   const most = 1_000
   if (exported === undefined) {
     const graphs = graphTable([])

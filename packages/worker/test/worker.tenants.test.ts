@@ -66,12 +66,7 @@ interface Answer {
   readonly body: Record<string, unknown>
 }
 
-async function ask(
-  { url }: Server,
-  route: string,
-  token: string,
-  body?: unknown,
-): Promise<Answer> {
+async function ask({ url }: Server, route: string, token: string, body?: unknown): Promise<Answer> {
   const response = await fetch(url + route, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },

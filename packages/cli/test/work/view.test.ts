@@ -39,7 +39,8 @@ test('trouble is shown while the server is silent, and for half a minute after i
   const view = new WorkView('https://host:4500', 4)
   view.see({ kind: 'connected', worker: 'w', name: 'rack-1', protocol: 1 }, 0)
   view.see({ kind: 'trouble', message: 'connection refused' }, 10_000)
-  const last = (now: number, silence: number): string | undefined => shown(view, now, silence).at(-1)
+  const last = (now: number, silence: number): string | undefined =>
+    shown(view, now, silence).at(-1)
   const trouble = 'trouble     connection refused'
   assert.equal(last(100_000, 95_000), trouble)
   assert.equal(last(39_999, 1_000), trouble)

@@ -42,9 +42,7 @@ test('explain() says why an attempt has no worker, and that it runs when a worke
     [waiting.why, waiting.text],
     ['place', 'no worker with capability gpu (1 connected: ann)'],
   )
-  assert.deepEqual(asked, [
-    { job: 'render', version: '3', capabilities: ['gpu'], tenant: 'acme' },
-  ])
+  assert.deepEqual(asked, [{ job: 'render', version: '3', capabilities: ['gpu'], tenant: 'acme' }])
   assert.equal(attempt.tenant, 'acme')
   attempt.onStart()
   assert.equal(scheduler.explain('frame').why, 'running')

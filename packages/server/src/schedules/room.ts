@@ -94,7 +94,9 @@ function scheduleRoutes(options: SchedulesRoomOptions, poke: () => void): Route[
       const { graph, args, paused: isPaused = false } = body
       if (!graphs.has(graph)) refuseGraph(graphs, graph)
       const input = { name, cron, timezone, overlap, missed, graph, args, isPaused }
-      const made = await asInput(() => schedules.make({ ...input, by: caller.name, tenant: caller.tenant }))
+      const made = await asInput(() =>
+        schedules.make({ ...input, by: caller.name, tenant: caller.tenant }),
+      )
       await audit(call, 'schedule made', made.id, graph)
       poke()
       void reply.code(201)

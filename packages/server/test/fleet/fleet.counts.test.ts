@@ -60,10 +60,10 @@ test('a lease counts for the address that it was given to, also when its worker 
   await server.fleet.handBack(callOf(first))
   await server.lease('three')
   const refused = await server.claim('four')
-  assert.deepEqual(
-    'reason' in refused && [refused.reason, refused.message],
-    ['limit', '2 leases are held from 10.0.0.1, the limit is 2'],
-  )
+  assert.deepEqual('reason' in refused && [refused.reason, refused.message], [
+    'limit',
+    '2 leases are held from 10.0.0.1, the limit is 2',
+  ])
   await server.stop()
 })
 
