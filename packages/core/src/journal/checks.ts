@@ -55,6 +55,8 @@ const longestKey = 2_048
 /** Two keys that a store cannot tell apart would be one run. */
 export function checkRunKey(key: string): void {
   checkNodeName('key', key)
+  // Node 22 reads text from SQLite up to the first U+0000.
+  if (key.includes('\0')) refuse('key', key, 'a string without U+0000')
   if (Buffer.byteLength(toStored(key)) <= longestKey) return
   refuse('key', `${key.slice(0, 20)}…`, `a string of at most ${longestKey} bytes`)
 }

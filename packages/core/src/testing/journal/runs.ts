@@ -276,11 +276,11 @@ export const runCases: readonly ConformanceCase[] = [
       )
       const longest = letters.slice(1).join('')
       const open = (id: string, key: string) => journal.openRun({ ...header(id), key })
-      for (const key of ['', 'x\ud800', '\udc00x', letters.join(''), 'é'.repeat(1_025)]) {
+      for (const key of ['', 'x\0', 'x\ud800', '\udc00x', letters.join(''), 'é'.repeat(1_025)]) {
         await assert.rejects(open('refused', key), withCode('HDL_BAD_OPTION'))
         await assert.rejects(journal.runs({ key }), withCode('HDL_BAD_OPTION'))
       }
-      const keys = [longest, 'x\ufffd', 'x\0', 'x', '__proto__', 'x\n', '😀'.repeat(512)]
+      const keys = [longest, 'x\ufffd', 'x', '__proto__', 'x\n', '😀'.repeat(512)]
       for (const [index, key] of keys.entries()) {
         await using _writer = await open(`r${index}`, key)
       }
