@@ -233,8 +233,7 @@ export class LiveReporter implements Reporter {
       rows,
       now,
       remaining: this.#estimate.remaining(now),
-      // Answers may be older than the frame: what has started meanwhile does not wait.
-      waiting: this.#waiting.filter(({ row }) => row.state === 'waiting' || row.state === 'ready'),
+      waiting: this.#waiting,
       gap: this.#gap,
       notice: this.#notice,
       progress: this.#plan.progress?.(),
@@ -260,9 +259,11 @@ export class LiveReporter implements Reporter {
     for (const row of Iterator.from(this.#model.in('suspended')).take(explainedSuspended)) {
       row.waitsFor = printable(scheduler.explain(row.key).text)
     }
-    this.#waiting = this.#model
-      .upcoming(explained)
-      .map((row) => ({ row, text: printable(whyWaiting(scheduler.explain(row.key))) }))
+    this.#waiting = this.#model.upcoming(explained).map((row) => ({
+      row,
+      state: row.state === 'ready' ? 'ready' : 'waiting',
+      text: printable(whyWaiting(scheduler.explain(row.key))),
+    }))
   }
 }
 

@@ -10,7 +10,12 @@ import type { Viewport } from './viewport.ts'
 /** A node and what is said about it; nodes of one job in one line; or a line for nodes that are not shown. */
 type Entry =
   | { readonly row: NodeRow; readonly why?: string }
-  | { readonly group: JobRow; readonly row: NodeRow; readonly why?: string }
+  | {
+      readonly group: JobRow
+      readonly state: NodeRow['state']
+      readonly row: NodeRow
+      readonly why?: string
+    }
   | { readonly more: string }
 
 /** A column of names takes at most this share of the width. A longer name is not cut: it moves what follows. */
@@ -55,22 +60,23 @@ interface LineLayout extends Layout {
 
 type NodeEntry = Exclude<Entry, { readonly more: string }>
 
-/** `fetch asia`, or `fetch ×16` for all nodes of a job that are in the state of this one. */
+/** `fetch asia`, or `fetch ×16` for all nodes of a job that are in one state. */
 function nameOf(entry: NodeEntry, { times }: Symbols): string {
   if (!('group' in entry)) return entry.row.name
   const { name, counts } = entry.group
-  return `${name} ${times}${formatCount(counts[entry.row.state])}`
+  return `${name} ${times}${formatCount(counts[entry.state])}`
 }
 
 function nodeLine(entry: NodeEntry, layout: Layout, viewport: Viewport): Line {
   const { row, why } = entry
   const { symbols, columns } = viewport
-  const style = stateStyles[row.state]
+  const state = 'group' in entry ? entry.state : row.state
+  const style = stateStyles[state]
   const name = pad(
     truncate(nameOf(entry, symbols), Math.max(0, columns - 2), symbols.ellipsis),
     layout.nameWidth,
   )
-  const named = [span(`${symbols.states[row.state]} `, style), span(name)]
+  const named = [span(`${symbols.states[state]} `, style), span(name)]
   const room = columns - 2 - widthOf(name) - 2
   if (room + 2 < leastDetails) return named
   const details =
@@ -311,7 +317,7 @@ function activeEntries(model: RunModel, room: number): ActiveEntries {
     if (job.running.size >= groupFrom) {
       grouped += job.running.size
       groups++
-      if (entries.length < room) entries.push({ group: job, row: oldest! })
+      if (entries.length < room) entries.push({ group: job, state: 'running', row: oldest! })
     } else if (entries.length < room) for (const row of job.running) entries.push({ row })
   }
   for (const state of ['suspended', 'retrying'] as const) {
@@ -331,19 +337,22 @@ function cutActive({ entries, size }: ActiveEntries, room: number): readonly Ent
   return [...shown, { more: `and ${formatCount(size - shown.length)} more under way` }]
 }
 
-/** What comes next; of a job with many nodes in one state only the first. */
+/**
+ * What comes next; of a job with many nodes in one state only the first. When that one has left the state since it was
+ * asked for, the others are still there: the line of the group stays.
+ */
 function waitingEntries({ waiting }: Viewport): Entry[] {
   const entries: Entry[] = []
   const seen = new Set<string>()
-  for (const { row, text } of waiting) {
-    if (row.job.counts[row.state] < groupFrom) {
-      entries.push({ row, why: text })
+  for (const { row, state, text } of waiting) {
+    if (row.job.counts[state] < groupFrom) {
+      if (row.state === 'waiting' || row.state === 'ready') entries.push({ row, why: text })
       continue
     }
-    const group = `${row.state} ${row.job.name}`
+    const group = `${state} ${row.job.name}`
     if (seen.has(group)) continue
     seen.add(group)
-    entries.push({ group: row.job, row, why: text })
+    entries.push({ group: row.job, state, row, why: text })
   }
   return entries
 }

@@ -11,6 +11,8 @@ export interface GapNotice {
 /** A node that does not run, and why. */
 export interface WaitingNotice {
   readonly row: NodeRow
+  /** Its state when that was asked: it may have left it since. */
+  readonly state: 'waiting' | 'ready'
   /** Printable. */
   readonly text: string
 }

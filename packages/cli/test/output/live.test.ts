@@ -177,6 +177,23 @@ test('why nodes wait is asked for the next ones, not more often than needed', as
   reporter[Symbol.dispose]()
 })
 
+test('a group of waiting nodes stays on the screen when the one that was asked about starts', async () => {
+  const names = Array.from({ length: 12 }, (_, i) => `page ${i}`)
+  const { clock, reporter, shown } = open(names)
+  const scheduler = { explain: (name: string) => ({ why: 'other', text: `${name} waits` }) }
+  reporter.started({ scheduler } as unknown as Run)
+  reporter.observe({ type: 'start', at: 0, nodes: 12 })
+  for (const name of names) reporter.observe(node(name, 'ready'))
+  await clock.advance(100)
+  assert.match(shown(), /◌ nothing ×12 {2}page 0 waits/)
+  reporter.observe(node('page 0', 'running', { at: 100 }))
+  // Before the next answer of the scheduler.
+  await clock.advance(100)
+  assert.match(shown(), /◌ nothing ×11 {2}page 0 waits/)
+  assert.match(shown(), /● page 0/)
+  reporter[Symbol.dispose]()
+})
+
 test('holders of the concurrency are not listed: they are what runs', async () => {
   const { clock, reporter, shown } = open(['a'])
   const scheduler = {

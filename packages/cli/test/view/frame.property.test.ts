@@ -121,7 +121,11 @@ test('V1, V2, V3: no frame is wider or higher than the terminal, whatever happen
         rows: s.rows,
         now: 1e8,
         remaining: s.remaining,
-        waiting: s.waiting.map((why, i) => ({ row: model.rows[i % model.total]!, text: why })),
+        waiting: s.waiting.map((why, i) => ({
+          row: model.rows[i % model.total]!,
+          state: i % 2 === 0 ? 'ready' : 'waiting',
+          text: why,
+        })),
         gap: s.gap,
         notice: s.notice,
         keys: s.keys,

@@ -76,8 +76,8 @@ test('a frame shows trouble, the past, the present and the future of the run', (
   const lines = show(model, {
     remaining: 65_000,
     waiting: [
-      { row: model.get('parse')!, text: 'ready; all 2 permits are in use' },
-      { row: model.get('test')!, text: 'waits for "build" (running 12.4 s)' },
+      { row: model.get('parse')!, state: 'ready', text: 'ready; all 2 permits are in use' },
+      { row: model.get('test')!, state: 'waiting', text: 'waits for "build" (running 12.4 s)' },
     ],
     gap: { ms: 212, blame: 'job "parse" at jobs.ts:12:5' },
   })
@@ -194,7 +194,7 @@ test('many nodes of one job are one line: how many run, how far the job is, the 
   model.apply(node('page 96', 'failed', 8_500, { error: new Error('no') }))
   const waiting = model
     .upcoming(4)
-    .map((row) => ({ row, text: 'ready; all 16 permits are in use' }))
+    .map((row) => ({ row, state: 'ready' as const, text: 'ready; all 16 permits are in use' }))
   const lines = show(model, { columns: 80, waiting })
   assert.match(lines[0]!, /12 s, 7\.8\/s$/)
   assert.ok(
@@ -266,7 +266,11 @@ test('every ready node has a row while there is room', () => {
     )
   const model = new RunModel(graph, { title: 't', retries: 0 })
   for (const name of names) model.apply(node(name, 'ready', 0))
-  const waiting = names.map((name) => ({ row: model.get(name)!, text: 'ready' }))
+  const waiting = names.map((name) => ({
+    row: model.get(name)!,
+    state: 'ready' as const,
+    text: 'ready',
+  }))
   const rowsOf = (rows: number): number =>
     show(model, { rows, waiting }).filter((line) => /^◌ [a-f] {2}ready/.test(line)).length
   assert.equal(rowsOf(24), 6)

@@ -90,6 +90,7 @@ function sampleModel(nodes: number): { model: RunModel; waiting: WaitingNotice[]
   play('upload', ['ready', 4_000], ['running', 4_000], ['retrying', 82_000, upload])
   const waiting = names.fetch.slice(done + 16, done + 18).map((name) => ({
     row: model.get(name)!,
+    state: 'ready' as const,
     text: 'ready; all 16 permits of "api" are in use',
   }))
   return { model, waiting }
