@@ -47,6 +47,7 @@ import { findRun } from '../runs/find-run.ts'
 import { openRunJournal } from './journal.ts'
 import { loadGraph } from './load-graph.ts'
 import { resumeCommand } from './resume-command.ts'
+import { needsJournal } from './path-source.ts'
 import { moduleOf } from './run-module.ts'
 import { defaultLimits, titleOf, typedOf, type RunSettings } from './settings.ts'
 
@@ -55,8 +56,6 @@ const gapThreshold = 50
 const gapInterval = 10
 /** Milliseconds that the watch of the loop has to start. */
 const watchLimit = 5_000
-/** Of more nodes the critical path is that of the scheduler: to read them back takes as long as a person notices. */
-const mostNodesReadBack = 20_000
 /** Milliseconds that a reader has to take the last lines. */
 const flushLimit = 2_000
 
@@ -251,8 +250,7 @@ class RunSession {
   /** The critical path is read from the journal, so that every view shows the same, also of a run that was resumed. */
   async #resultOf(run: Run, journal: Journal): Promise<GraphResult> {
     const result = await run.result
-    const isPartial = run.isRecorded || result.reused.length > 0
-    if (isPartial || result.succeeded.length <= mostNodesReadBack) {
+    if (needsJournal(run, result)) {
       const record = await readRecord(journal, run.id!, { now: this.#clock.wallTime() })
       this.#recordedPath = await criticalPathOf(timedNodes(record))
     }

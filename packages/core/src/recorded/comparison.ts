@@ -137,10 +137,10 @@ function durations(record: RunRecord): Map<string, number> {
   return found
 }
 
-/** From the first start to the end. */
-export function durationOf({ firstStartedAt, endedAt }: NodeRecord): number | null {
+/** From the first start to the end, without the time between processes. */
+export function durationOf({ firstStartedAt, keptTime = 0, endedAt }: NodeRecord): number | null {
   if (firstStartedAt === undefined || endedAt === undefined) return null
-  return Math.max(0, endedAt - firstStartedAt)
+  return Math.max(0, endedAt - firstStartedAt) + keptTime
 }
 
 /** Plays the first run once for each change, largest first. */

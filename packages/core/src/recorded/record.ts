@@ -50,6 +50,11 @@ export interface NodeRecord extends NodeSnapshot {
   readonly queuedAt: number | undefined
   /** Start of the first attempt of those that led to its end: what came before was cut off or failed. */
   readonly firstStartedAt: number | undefined
+  /**
+   * Milliseconds before that in processes that were cut off, of a node with elements, steps or nodes of its own: what these had
+   * finished was not run again. Absent when there are none.
+   */
+  readonly keptTime?: number
   /** When the next attempt is due, while it is retrying. */
   readonly retryAt?: number
   /** How many lines it logged. Absent when there are none. */
@@ -118,6 +123,9 @@ interface OpenNode {
   readonly attempts: Writable<AttemptRecord>[]
   queuedAt: number | undefined
   firstStartedAt: number | undefined
+  /** Whether it has elements, steps or nodes of its own. */
+  hasParts: boolean
+  keptTime: number
   running: Writable<AttemptRecord> | undefined
   retryAt: number | undefined
   /** Since when it is suspended: the next start continues the same attempt. */
@@ -152,7 +160,12 @@ class RecordBuilder {
         break
       }
       case 'nodes':
+        for (const { parent } of entry.added) {
+          if (parent !== undefined) this.#open(parent).hasParts = true
+        }
+        break
       case 'part':
+        this.#open(entry.node).hasParts = true
         break
     }
     this.#lastAt = entry.at
@@ -170,7 +183,7 @@ class RecordBuilder {
     else this.#cutOff()
     const nodes = snapshot.nodes.map((node): NodeRecord => {
       const found = this.#nodes.get(node.name)
-      const { attempts = [], queuedAt, firstStartedAt, retryAt } = found ?? {}
+      const { attempts = [], queuedAt, firstStartedAt, retryAt, keptTime = 0 } = found ?? {}
       const { running, suspendedAt } = found ?? {}
       if (suspendedAt !== undefined) addSuspension(running, suspendedAt, until)
       const logLines = this.#lines.get(node.name)
@@ -179,6 +192,7 @@ class RecordBuilder {
         attempts,
         queuedAt,
         firstStartedAt,
+        ...(keptTime > 0 && { keptTime }),
         ...(retryAt !== undefined && { retryAt }),
         ...(logLines !== undefined && { logLines }),
       }
@@ -203,6 +217,7 @@ class RecordBuilder {
       node.running.endedAt = Math.max(node.running.startedAt, this.#lastAt)
       node.running.outcome = 'interrupted'
       node.running = undefined
+      if (node.hasParts) node.keptTime += Math.max(0, this.#lastAt - (node.firstStartedAt ?? Infinity))
       node.firstStartedAt = undefined
     }
   }
@@ -213,19 +228,26 @@ class RecordBuilder {
     }
   }
 
-  #move(row: HistoryEntry & { readonly kind: 'node' }): void {
-    let node = this.#nodes.get(row.node)
+  #open(name: string): OpenNode {
+    let node = this.#nodes.get(name)
     if (node === undefined) {
       node = {
         attempts: [],
         queuedAt: undefined,
         firstStartedAt: undefined,
+        hasParts: false,
+        keptTime: 0,
         running: undefined,
         retryAt: undefined,
         suspendedAt: undefined,
       }
-      this.#nodes.set(row.node, node)
+      this.#nodes.set(name, node)
     }
+    return node
+  }
+
+  #move(row: HistoryEntry & { readonly kind: 'node' }): void {
+    const node = this.#open(row.node)
     const { suspendedAt } = node
     node.suspendedAt = row.state === 'suspended' ? row.at : undefined
     node.retryAt = row.state === 'retrying' ? row.at + (row.delay ?? 0) : undefined
@@ -241,6 +263,8 @@ class RecordBuilder {
         break
       case 'running': {
         const { at } = row
+        // It had come to an end, and begins anew.
+        if (row.attempt === 0 && node.firstStartedAt !== undefined) node.keptTime = 0
         if (row.attempt === 0 || node.firstStartedAt === undefined) node.firstStartedAt = at
         node.running = {
           number: node.attempts.length + 1,
@@ -309,10 +333,10 @@ export function queueTime(
   return before + (queuedAt === undefined ? 0 : Math.max(0, until - queuedAt))
 }
 
-/** From the first start to the end, back-off included: what the critical path is made of. */
+/** From the first start to the end, back-off included, without the time between processes: what the critical path is made of. */
 export function timedNodes({ nodes }: Pick<RunRecord, 'nodes'>): TimedNode[] {
-  return nodes.map(({ name, after, state, firstStartedAt, endedAt }) => {
-    const isRun = state === 'succeeded' || state === 'failed'
-    return isRun ? { name, after, startedAt: firstStartedAt, endedAt } : { name, after }
+  return nodes.map(({ name, after, state, firstStartedAt, keptTime = 0, endedAt }) => {
+    const isRun = (state === 'succeeded' || state === 'failed') && firstStartedAt !== undefined
+    return isRun ? { name, after, startedAt: firstStartedAt - keptTime, endedAt } : { name, after }
   })
 }

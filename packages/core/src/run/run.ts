@@ -175,6 +175,8 @@ export interface Run {
   readonly id: string | undefined
   /** True when nothing runs here: the result is that of a run that has ended. Its scheduler is empty. */
   readonly isRecorded: boolean
+  /** Whether an earlier process has begun the run. */
+  readonly isResumed: boolean
   readonly scheduler: Scheduler
   readonly result: Promise<GraphResult>
   /**
@@ -262,7 +264,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     const send = async (): Promise<never> => {
       throw new HeddleError('HDL_RUN_ENDED', { action: 'send()' })
     }
-    return { id: session.runId, isRecorded: true, scheduler, result, send }
+    return { id: session.runId, isRecorded: true, isResumed: true, scheduler, result, send }
   }
   const growth = growthOf(scheduler)
   if (session !== undefined) {
@@ -318,6 +320,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   return {
     id: session?.runId,
     isRecorded: false,
+    isResumed: session?.isResumed ?? false,
     scheduler,
     result: conclude(running, session, graph, async () => {
       grower.close()

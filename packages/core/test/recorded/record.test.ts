@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { Graph, job, startRun } from '../../src/index.ts'
 import { openJournal, seededRandom } from '../../src/lowlevel.ts'
 import { VirtualClock } from '../../src/testing.ts'
+import { criticalPathOf } from '../../src/scheduler/recorded.ts'
 import {
   queueTime,
   readRecord,
@@ -124,6 +125,48 @@ test('what was cut off ends with its session, and the time until the resume is n
       zero + 3_600_010,
       'the critical path begins with the new attempt',
     )
+  }))
+
+test('a node with parts has the time of the processes that were cut off: its parts were not run again', () =>
+  withFolder(async (folder) => {
+    const address = `sqlite:${path.join(folder, 'runs.db')}`
+    const id = '20261115-224501-k3f9q2'
+    {
+      await using journal = await openJournal(address)
+      await tell(journal, {
+        nodes: [{ ...node('a'), grows: 'subgraph' }, { ...node('a/b'), parent: 'a' }, node('c', 'a')],
+        rows: [
+          [10, 'a', 'running'],
+          [20, 'a/b', 'running'],
+          [50, 'a/b', 'log', 'half'],
+        ],
+      })
+    }
+    await using journal = await openJournal(address, {
+      kernel: {
+        clock: new VirtualClock({ wallTime: zero + 3_600_000 }),
+        random: seededRandom(1),
+      },
+    })
+    const writer = await journal.resumeRun(id, { pid: 2, host: 'loom', command: 'again' })
+    await goOn(writer, [
+      [3_600_010, 'a', 'running'],
+      [3_600_020, 'a/b', 'running'],
+      [3_600_050, 'a/b', 'succeeded'],
+      [3_600_060, 'a', 'succeeded'],
+      [3_600_060, 'c', 'running'],
+      [3_600_065, 'c', 'succeeded'],
+      [3_600_065, 'finished'],
+    ])
+    const record = await readRecord(journal, id, { now })
+    assert.equal(nodeOf(record, 'a').keptTime, 40)
+    const { length, path: chain } = await criticalPathOf(timedNodes(record))
+    assert.deepEqual(chain, [
+      { name: 'a', ms: 90 },
+      { name: 'c', ms: 5 },
+    ])
+    assert.ok(length <= record.elapsed, `${length} of ${record.elapsed}`)
+    assert.equal(nodeOf(record, 'a/b').keptTime, undefined, 'a job without parts began anew')
   }))
 
 test('R1: attempts of real runs do not overlap; R3: a record up to a row is that of then', async () => {

@@ -124,11 +124,11 @@ function withoutLabels(options: RunRecord['options']): Record<string, unknown> {
 function pathView(record: RunRecord, { length, path }: CriticalPath): RunHead['critical_path'] {
   const byName = new Map(record.nodes.map((node) => [node.name, node]))
   let before: number | undefined
-  const nodes = path.slice(0, pathShown).map(({ name }) => {
+  const nodes = path.slice(0, pathShown).map(({ name, ms }) => {
     const { firstStartedAt = 0, endedAt = firstStartedAt } = byName.get(name) ?? {}
     const wait = before === undefined ? 0 : Math.max(0, firstStartedAt - before)
     before = endedAt
-    return { name, ms: Math.max(0, endedAt - firstStartedAt), wait_ms: wait }
+    return { name, ms, wait_ms: wait }
   })
   return { length_ms: length, nodes, left_out: path.length - nodes.length }
 }
