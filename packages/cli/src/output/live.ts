@@ -20,6 +20,7 @@ import { firstUi, pressKey, type UiState } from '../view/ui-state.ts'
 import type { GapNotice, WaitingNotice } from '../view/viewport.ts'
 import { describeGap } from './gap.ts'
 import type { Reporter, RunPlan } from './reporter.ts'
+import { suspendedText } from './suspended-text.ts'
 
 /** Milliseconds between two frames. */
 const framePause = 80
@@ -257,7 +258,7 @@ export class LiveReporter implements Reporter {
     if (scheduler === undefined || now - this.#explainedAt < explainPause) return
     this.#explainedAt = now
     for (const row of Iterator.from(this.#model.in('suspended')).take(explainedSuspended)) {
-      row.waitsFor = printable(scheduler.explain(row.key).text)
+      row.waitsFor = printable(suspendedText(scheduler.explain(row.key)))
     }
     this.#waiting = this.#model.upcoming(explained).map((row) => ({
       row,

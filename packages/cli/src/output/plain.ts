@@ -21,6 +21,7 @@ import { printable, printableLines } from '../view/text.ts'
 import { describeGap } from './gap.ts'
 import type { Output } from './output.ts'
 import type { Reporter, RunPlan } from './reporter.ts'
+import { suspendedText } from './suspended-text.ts'
 
 /** Milliseconds of silence after which the run says how it stands. */
 const patience = 30_000
@@ -176,7 +177,8 @@ export class PlainReporter implements Reporter {
       }
       case 'suspended': {
         // A job that runs a step, or a map, has more to say than that it waits for its own work.
-        const why = this.#scheduler?.explain(event.name).text ?? ''
+        const explanation = this.#scheduler?.explain(event.name)
+        const why = explanation === undefined ? '' : suspendedText(explanation)
         if (!/^(?:waits for the signal|sleeps until)/.test(why)) return undefined
         this.#suspended.add(event.name)
         return ['suspended', `${name} ${printable(why)}`]

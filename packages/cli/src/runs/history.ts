@@ -66,9 +66,18 @@ function cellsOf(row: HistoryEntry): Line[] {
       return [[span(printable(row.node))], [span(row.state, stateStyles[row.state])], remark(row)]
     case 'part': {
       // An empty path only says that earlier failures of parts do not stand any more.
-      const name = row.part.path === '' ? row.node : `${row.node} ${row.part.path}`
+      const name = row.part.path === '' ? row.node : `${row.node} ${decoded(row.part.path)}`
       return [[span(printable(name))], [span(row.state, stateStyles[row.state])], remark(row)]
     }
+  }
+}
+
+/** Names in a path are written as in an address: `run:charge%20card#0`. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
   }
 }
 

@@ -6,7 +6,7 @@
  */
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import { openJournal, systemKernel, type Journal } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
@@ -85,12 +85,18 @@ export async function look(
   } catch (error) {
     const err = new Output(stderr)
     const width = stderr.isTTY ? stderr.columns : undefined
-    for (const line of wrapAll(errorLines(error), width)) {
+    for (const line of wrapAll(errorLines(error, '', helpFor(error)), width)) {
       err.line(paint(line, color && stderr.isTTY))
     }
     if (settings.json) out.line(JSON.stringify({ ok: false, error: errorRecord(error) }))
     process.exitCode = exitCodes.usage
   }
+}
+
+/** What to type, where the help of an error speaks of code. */
+function helpFor(error: unknown): string | undefined {
+  if (!isError(error, 'HDL_UNKNOWN_NODE')) return undefined
+  return 'List the nodes of the run with `heddle runs show RUN --all`.'
 }
 
 async function openExisting(address: string, readOnly: boolean): Promise<Journal> {

@@ -4,6 +4,7 @@ import {
   type NodeRecord,
   nodeWord,
   queueTime,
+  quoteWord,
   runTime,
 } from '@heddle/core/lowlevel'
 import { formatDuration, plural } from '../view/format.ts'
@@ -12,6 +13,7 @@ import { printable } from '../view/text.ts'
 import { nodeStyle, nodeSymbol } from './node-state.ts'
 import { errorsOf, field, sinceStart, titleLine, type ShowInput } from './show-view.ts'
 import { table } from './table.ts'
+import { signalsOf, waitText } from './waits.ts'
 
 const columns = [
   { title: '  ATTEMPT' },
@@ -41,6 +43,13 @@ export function nodeLines(node: NodeRecord, input: ShowInput): Line[] {
   ]
   if (node.blockedBy !== undefined) {
     lines.push(field('blocked by', span(`"${printable(node.blockedBy)}"`)))
+  }
+  const waits = word === 'suspended' ? waitText(node) : ''
+  if (waits !== '') lines.push(field('now', span(waits)))
+  const [signal] = word === 'suspended' ? signalsOf([node]) : []
+  if (signal !== undefined) {
+    const send = `heddle runs send ${record.id} ${quoteWord(signal)} VALUE`
+    lines.push(field('continue with', span(printable(send), 'cyan')))
   }
   if (node.attempts.length > 0) {
     const queued = formatDuration(queueTime(node, record.until))

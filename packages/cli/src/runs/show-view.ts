@@ -21,6 +21,7 @@ import { toError } from './error-of.ts'
 import { resumeHint } from './resume-hint.ts'
 import { table } from './table.ts'
 import { formatAgo, formatDateTime } from './times.ts'
+import { waitText } from './waits.ts'
 
 export interface ShowInput {
   readonly record: RunRecord
@@ -191,6 +192,8 @@ function remarkOf(node: NodeRecord, isCritical: boolean, mark: string): Line {
   if (word === 'blocked')
     remark.push(span(`blocked by "${printable(node.blockedBy ?? '')}"`, 'dim'))
   else if (word !== 'succeeded') remark.push(span(word, nodeStyle(word)))
+  const waits = word === 'suspended' ? waitText(node) : ''
+  if (waits !== '') remark.push(span(`: ${waits}`, 'dim'))
   return remark
 }
 

@@ -3,6 +3,7 @@ import test from 'node:test'
 import type { Scheduler } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
 import { PlainReporter } from '../../src/output/plain.ts'
+import { formatDateTime } from '../../src/runs/times.ts'
 import { Paper, node, planOf } from '../support/output.ts'
 
 const time = /^\d\d:\d\d:\d\d /
@@ -61,11 +62,13 @@ test('a job that waits for a signal or sleeps says so; one that runs its steps d
   const paper = new Paper()
   using reporter = new PlainReporter(paper.output, planOf(['order']))
   let text = 'waits for the step "run:pay#0"'
+  let until: number | undefined
   const explain: Scheduler['explain'] = (name) => ({
     name,
     state: 'suspended',
     why: 'suspended',
     text,
+    ...(until !== undefined && { waitsFor: { until } }),
   })
   reporter.started({ id: 'r1', scheduler: { explain } as Scheduler })
   reporter.observe(node('order', 'running'))
@@ -74,14 +77,15 @@ test('a job that waits for a signal or sleeps says so; one that runs its steps d
   text = 'waits for the signal "approval"'
   reporter.observe(node('order', 'suspended'))
   reporter.observe(node('order', 'running'))
-  text = 'sleeps until 2026-11-20 09:00:00'
+  text = 'sleeps until a time in UTC'
+  until = Date.UTC(2026, 10, 20, 9)
   reporter.observe(node('order', 'suspended'))
   assert.deepEqual(saidOn(paper), [
     'run       r1 in sqlite:runs.db',
     'running   order (loop)',
     'suspended order waits for the signal "approval"',
     'continued order',
-    'suspended order sleeps until 2026-11-20 09:00:00',
+    `suspended order sleeps until ${formatDateTime(until)}`,
   ])
 })
 

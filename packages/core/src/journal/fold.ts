@@ -216,6 +216,8 @@ function takeWait(node: NodeFold, state: NodeState, part: PartDetail): void {
   }
   const kind = /(?:^|\/)(?:wait:([^#/]*)|sleep)#\d+$/.exec(path)
   if (kind === null || waits.length >= mostWaits) return
+  // A wait that has lost a race has a second row, and may be waited for again.
+  if (waits.some((wait) => wait.path === path)) return
   const [, signal] = kind
   node.waits = [
     ...waits,

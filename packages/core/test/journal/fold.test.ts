@@ -67,6 +67,8 @@ test('what a suspended node waits for is known until it has come, or the node ha
   part('suspended', 'wait:legal%20%2F%20ok#0', 90)
   part('suspended', '[3]/sleep#1', 70)
   part('suspended', 'run:pay#0')
+  // It has lost a race: its second row is not another wait.
+  part('suspended', 'wait:legal%20%2F%20ok#0', 90)
   assert.deepEqual(fold.nodes()[0]?.waits, [
     { path: 'wait:legal%20%2F%20ok#0', signal: 'legal / ok', until: 90 },
     { path: '[3]/sleep#1', until: 70 },

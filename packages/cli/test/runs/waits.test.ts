@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatDateTime } from '../../src/runs/times.ts'
+import { listNames, signalsOf, waitText } from '../../src/runs/waits.ts'
+
+const until = Date.UTC(2026, 10, 21, 2, 33, 55)
+
+test('a suspended job says which signal it waits for, and until when', () => {
+  assert.equal(waitText({ waits: [{ path: 'wait:go#0', signal: 'go' }] }), 'waits for the signal "go"')
+  assert.equal(
+    waitText({ waits: [{ path: 'wait:go#0', signal: 'go', until }] }),
+    `waits for the signal "go" until ${formatDateTime(until)}`,
+  )
+  assert.equal(
+    waitText({ waits: [{ path: 'sleep#0', until: until + 1_000 }, { path: 'sleep#1', until }] }),
+    `sleeps until ${formatDateTime(until)}`,
+  )
+  assert.equal(waitText({}), '')
+})
+
+test('a signal that many elements wait for is named once, and a long list is counted', () => {
+  const waits = ['a', 'b', 'a', 'c', 'd', 'e', 'f'].map((signal) => ({ path: signal, signal }))
+  assert.deepEqual(signalsOf([{ waits }, {}]), ['a', 'b', 'c', 'd', 'e', 'f'])
+  assert.equal(listNames(signalsOf([{ waits }])), '"a", "b", "c", "d", "e" and 1 more')
+})
