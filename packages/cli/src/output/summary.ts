@@ -108,6 +108,8 @@ export function failureLines(error: unknown, number: string, isLast: boolean): L
     }
   }
   let said = formatError(error)
+  // What to do about the cause comes before what its map or job may do about it.
+  const helps: string[] = []
   for (let cause = error.cause, depth = 0; cause !== undefined && depth < 4; depth++) {
     const text = formatError(cause)
     // Errors that stand for one of a part of the work repeat its text: once is enough.
@@ -116,14 +118,15 @@ export function failureLines(error: unknown, number: string, isLast: boolean): L
     }
     said = text
     if (!(cause instanceof Error)) break
+    if ('help' in cause && typeof cause.help === 'string') helps.unshift(cause.help)
     if (frames.length === 0) {
       frames = userFrames(cause)
       for (const frame of frames) lines.push([span(`${indent}at ${frame}`, 'dim')])
     }
     ;({ cause } = cause)
   }
-  const help = (error as { help?: unknown }).help
-  if (typeof help === 'string') lines.push([span(indent), span(printable(help), 'cyan')])
+  if ('help' in error && typeof error.help === 'string') helps.push(error.help)
+  for (const help of helps) lines.push([span(indent), span(printable(help), 'cyan')])
   return lines
 }
 

@@ -51,7 +51,9 @@ export function sendSignal(settings: SendSettings): Promise<void> {
         surface.tell([[span(`Sent the signal "${printable(name)}" to run ${id}: ${when}.`)]])
         if (awaited.length > 0 && !awaited.includes(name)) {
           const others = listNames(awaited)
-          surface.tell([[span(`No job waits for it yet, so it is kept. The run waits for ${others}.`)]])
+          surface.tell([
+            [span(`No job waits for it yet, so it is kept. The run waits for ${others}.`)],
+          ])
         }
       }
       return exitCodes.ok

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { Graph, HeddleError, job, startRun, type GraphResult } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
 import { seededRandom } from '@heddle/core/lowlevel'
-import { summaryLines, type SummaryInput } from '../../src/output/summary.ts'
+import { failureLines, summaryLines, type SummaryInput } from '../../src/output/summary.ts'
 import { textOf } from '../../src/view/line.ts'
 import { unicodeSymbols } from '../../src/view/symbols.ts'
 
@@ -194,4 +194,15 @@ test('the error of an element is said once, with the line that threw it and its 
   assert.ok(at > 0, lines.join('\n'))
   assert.match(lines[at + 1]!, /^ {6}at .*summary\.test\.ts:\d+:\d+/)
   assert.equal(lines.filter((line) => line.includes('two is bad')).length, 1)
+})
+
+test('a failed element has the help of its own error before that of its map', () => {
+  const cause = new HeddleError('HDL_STEP_NOT_AWAITED', { node: 'each[0]', step: 'sleep' })
+  const details = { node: 'each', element: '0', failed: 1, cause: cause.message }
+  const error = new HeddleError('HDL_ELEMENT_FAILED', details, { cause })
+  const helps = failureLines(error, '', true).map(textOf).slice(-2)
+  assert.deepEqual(
+    helps.map((line) => line.trim()),
+    [cause.help, error.help],
+  )
 })

@@ -12,5 +12,8 @@ test('the time until which a job sleeps is local, as in `heddle runs`', () => {
   )
   const text = 'waits for the signal "go"'
   assert.equal(suspendedText({ ...base, text, waitsFor: { signal: 'go', until } }), text)
-  assert.equal(suspendedText({ ...base, text: 'waits for the step "pay"' }), 'waits for the step "pay"')
+  assert.equal(
+    suspendedText({ ...base, text: 'waits for the step "pay"' }),
+    'waits for the step "pay"',
+  )
 })

@@ -14,5 +14,8 @@ test('a large run that was resumed takes it from the journal, also when nothing 
   const resumed = { ...fresh, isResumed: true }
   assert.equal(needsJournal(resumed, { succeeded: many, reused: [] }), true)
   assert.equal(needsJournal(fresh, { succeeded: many, reused: ['n0'] }), true)
-  assert.equal(needsJournal({ ...resumed, isRecorded: true }, { succeeded: many, reused: [] }), true)
+  assert.equal(
+    needsJournal({ ...resumed, isRecorded: true }, { succeeded: many, reused: [] }),
+    true,
+  )
 })

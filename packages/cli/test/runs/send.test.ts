@@ -31,13 +31,19 @@ test('G9: a job that waits for a signal gets it from another process, also one t
   await second.printed(/approved by Ada/)
   await second.printed(/"name":"ship","state":"suspended"/)
   const misspelled = await runProgram(['runs', 'send', 'last', 'shiped'], options)
-  assert.match(misspelled.stdout, /No job waits for it yet, so it is kept\. The run waits for "shipped"\./)
+  assert.match(
+    misspelled.stdout,
+    /No job waits for it yet, so it is kept\. The run waits for "shipped"\./,
+  )
   const sent = await runProgram(['runs', 'send', 'last', 'shipped', 'today', '--json'], options)
   assert.equal(answerOf(sent.stdout).ok, true)
   assert.equal(await second.ended(), 0)
   assert.match(second.stdout, /shipped today/)
   const late = await runProgram(['runs', 'send', 'last', 'shipped'], options)
-  assert.deepEqual([late.code, /takes no signals any more: it has succeeded\.$/m.test(late.stdout)], [1, true])
+  assert.deepEqual(
+    [late.code, /takes no signals any more: it has succeeded\.$/m.test(late.stdout)],
+    [1, true],
+  )
   const unknown = await runProgram(['runs', 'show', 'last', '--node', 'approv'], options)
   assert.equal(unknown.code, 2)
   assert.match(unknown.stderr, /Did you mean "approve"\?\n.*heddle runs show RUN --all/)

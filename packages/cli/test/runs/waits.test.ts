@@ -6,13 +6,21 @@ import { listNames, signalsOf, waitText } from '../../src/runs/waits.ts'
 const until = Date.UTC(2026, 10, 21, 2, 33, 55)
 
 test('a suspended job says which signal it waits for, and until when', () => {
-  assert.equal(waitText({ waits: [{ path: 'wait:go#0', signal: 'go' }] }), 'waits for the signal "go"')
+  assert.equal(
+    waitText({ waits: [{ path: 'wait:go#0', signal: 'go' }] }),
+    'waits for the signal "go"',
+  )
   assert.equal(
     waitText({ waits: [{ path: 'wait:go#0', signal: 'go', until }] }),
     `waits for the signal "go" until ${formatDateTime(until)}`,
   )
   assert.equal(
-    waitText({ waits: [{ path: 'sleep#0', until: until + 1_000 }, { path: 'sleep#1', until }] }),
+    waitText({
+      waits: [
+        { path: 'sleep#0', until: until + 1_000 },
+        { path: 'sleep#1', until },
+      ],
+    }),
     `sleeps until ${formatDateTime(until)}`,
   )
   assert.equal(waitText({}), '')

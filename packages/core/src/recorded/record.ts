@@ -217,7 +217,8 @@ class RecordBuilder {
       node.running.endedAt = Math.max(node.running.startedAt, this.#lastAt)
       node.running.outcome = 'interrupted'
       node.running = undefined
-      if (node.hasParts) node.keptTime += Math.max(0, this.#lastAt - (node.firstStartedAt ?? Infinity))
+      if (node.hasParts)
+        node.keptTime += Math.max(0, this.#lastAt - (node.firstStartedAt ?? Infinity))
       node.firstStartedAt = undefined
     }
   }

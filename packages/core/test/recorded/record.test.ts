@@ -134,7 +134,11 @@ test('a node with parts has the time of the processes that were cut off: its par
     {
       await using journal = await openJournal(address)
       await tell(journal, {
-        nodes: [{ ...node('a'), grows: 'subgraph' }, { ...node('a/b'), parent: 'a' }, node('c', 'a')],
+        nodes: [
+          { ...node('a'), grows: 'subgraph' },
+          { ...node('a/b'), parent: 'a' },
+          node('c', 'a'),
+        ],
         rows: [
           [10, 'a', 'running'],
           [20, 'a/b', 'running'],
