@@ -35,11 +35,13 @@ export function answeredEarly(model: Model): Draft[] {
 }
 
 function inHost(model: Model, host: Host): Draft | undefined {
+  const senders = writesAfterSends(host)
+  if (senders.size === 0) return undefined
   for (const { location, accesses } of host.written) {
     for (const late of accesses) {
       const { access } = late
       if (access.op !== 'write' || access.isInitial || !isStore(access)) continue
-      const asked = sentBefore(host, access)
+      const asked = senders.get(access)
       if (asked === undefined) continue
       const reader =
         location.scope === 'entry'
@@ -51,19 +53,28 @@ function inHost(model: Model, host: Host): Draft | undefined {
   return undefined
 }
 
-/** The message that was sent before the write, with nothing looked at and nothing awaited in between. */
-function sentBefore(host: Host, write: Access): Suspension | undefined {
-  return host.suspensions.find(({ event: asked, block, index }) => {
-    if (asked.kind !== 'await' || asked.owner !== write.owner) return false
-    if (!asked.joins.some((site) => isSend(site) && site.isDiscarded)) return false
-    const way = inSameRegion(
+/**
+ * For each write, the message that was sent before it, with nothing looked at and nothing awaited in between.
+ * One walk for each message: a function with thousands of writes has as many messages.
+ */
+function writesAfterSends(host: Host): ReadonlyMap<Access, Suspension> {
+  const senders = new Map<Access, Suspension>()
+  for (const { event: asked, block, index } of host.suspensions) {
+    if (asked.kind !== 'await') continue
+    if (!asked.joins.some((site) => isSend(site) && site.isDiscarded)) continue
+    const noteWrite = (event: Event): boolean => {
+      if (event.op === 'write' && event.owner === asked.owner && !senders.has(event))
+        senders.set(event, asked)
+      return false
+    }
+    inSameRegion(
       host.graph,
       { block, index },
-      (event) => event === write,
+      noteWrite,
       (event) => isLook(event) || isIdentityCheck(event),
     )
-    return way !== undefined
-  })?.event
+  }
+  return senders
 }
 
 function isSend(event: Event): boolean {
