@@ -172,8 +172,11 @@ function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level
   if (origin.kind === 'unknown') return 'note'
   if (!isUrgent) return 'note'
   if (origin.kind === 'source') return origin.isTrusted ? 'note' : 'warning'
-  // Half of all patterns are quadratic in a search; a caller who does not expect to wait chose the input.
-  const isEveryday = verdict.isBySearch && verdict.degree === 2 && route.kind === 'exported'
+  // Half of all patterns are quadratic in a search, and nothing says that the caller passes what a stranger sent.
+  const isEveryday =
+    verdict.isBySearch &&
+    verdict.degree === 2 &&
+    (route.kind === 'exported' || route.kind === 'exported-async')
   return isEveryday ? 'note' : 'warning'
 }
 
