@@ -110,6 +110,8 @@ export interface Finding {
   readonly suspension?: SourceSpan
   /** What the other task does. */
   readonly conflict?: SourceSpan
+  /** The same code in another build of the source, which is reported in its place. */
+  readonly builtFrom?: SourceSpan
   readonly shared: readonly SharedState[]
   readonly checkpoints: readonly Checkpoint[]
   readonly trace: readonly TraceStep[]

@@ -6,7 +6,10 @@ import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import { toSlashes } from '../frontend/discover.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
 import type { Program } from '../ir/program.ts'
+import { SourceLines } from '../report/source-lines.ts'
 import type { PartResult } from './part-result.ts'
+import { PackageFolders } from './parts.ts'
+import { noteRepeatedBuilds } from './repeated-builds.ts'
 
 type Joined = Pick<Analysis, 'findings' | 'diagnostics' | 'files' | 'extentOf'> & {
   readonly program?: Program
@@ -30,9 +33,18 @@ export function joinParts(
   const findings = found.map(({ finding }) => finding).sort(byPlace)
   const extents = new Map<string, LineRange | undefined>()
   for (const { finding, extent } of found) extents.set(placeOf(finding), extent)
+  const read = (file: string): string | undefined => texts.get(file)
+  const lines = new SourceLines(read)
+  const packages = new PackageFolders()
   const programs = results.flatMap((one) => one.program ?? [])
   return {
-    findings: withFingerprints(findings, (file) => texts.get(file)),
+    findings: noteRepeatedBuilds(withFingerprints(findings, read), {
+      packageOf: ({ file }) => packages.of(path.resolve(root, file)),
+      functionTextOf(finding) {
+        const [from, to] = extents.get(placeOf(finding)) ?? [1, 0]
+        return lines.of(finding.file)?.lines(from, to)
+      },
+    }),
     diagnostics: results.flatMap((one) => one.diagnostics).sort(byFile),
     files,
     extentOf: (finding) => extents.get(placeOf(finding)),

@@ -77,7 +77,7 @@ function staysInside(file: string, specifier: string, packages: PackageFolders):
 }
 
 /** The folder of the package that a file belongs to: the nearest one whose manifest has a name. */
-class PackageFolders {
+export class PackageFolders {
   readonly #known = new Map<string, string>()
   readonly #found = new Set<string>()
   #nesting: ReadonlySet<string> | undefined

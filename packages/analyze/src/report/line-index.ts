@@ -18,6 +18,11 @@ export class LineIndex {
     return this.#text.slice(start, this.#starts[number]).replace(/[\r\n]+$/, '')
   }
 
+  /** The text from one line to another one, both counted from 1 and both in it. */
+  lines(first: number, last: number): string {
+    return this.#text.slice(this.#offset(first, 1), this.#offset(last + 1, 1))
+  }
+
   /** The text that a span covers. */
   slice(span: SourceSpan): string {
     return this.#text.slice(
