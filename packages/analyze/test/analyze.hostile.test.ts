@@ -96,6 +96,30 @@ test('a function of 20,000 lines, and 20,000 functions that call each other, end
   assert.deepEqual(diagnostics, [])
 })
 
+test('thousands of listeners, stored arguments and registries in one function end', (t) => {
+  const many = (line: (index: number) => string): string =>
+    Array.from({ length: 4_000 }, (_, index) => line(index)).join('\n')
+  const { findings, diagnostics } = analysed(t, {
+    ...rest,
+    'listeners.ts': `let all = 0\nexport function listen(socket) {\n${many(
+      (index) => `  socket.on('${index % 2 ? 'error' : 'close'}', () => { n${index}.count++; all++ })`,
+    )}\n}\n${many((index) => `let n${index} = { count: 0 }`)}`,
+    'stored.ts': `let current\nexport const user = () => current\nexport async function runAs(name, work) {\n${many(
+      (index) => (index % 2 ? '  current = name' : `  if (name.x${index}) work(current)`),
+    )}\n  await work()\n}`,
+    'registries.ts': `export class All {\n${many((index) => `  r${index} = []`)}\n  add(one) {\n${many(
+      (index) => `    this.r${index}.push(one)`,
+    )}\n  }\n  async close() {\n${many(
+      (index) => `    await Promise.all([...this.r${index}])`,
+    )}\n    this.socket.close()\n  }\n}`,
+  })
+  assert.ok(findings > 0)
+  assert.deepEqual(
+    diagnostics.filter(({ kind }) => kind !== 'function-too-complex'),
+    [],
+  )
+})
+
 test('long chains, tables and files with a source map in them end', (t) => {
   const { findings, diagnostics } = analysed(t, {
     ...rest,

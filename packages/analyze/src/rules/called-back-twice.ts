@@ -49,7 +49,7 @@ function from(model: Model, timer: CallSite, unit: FunctionUnit): Draft | undefi
 }
 
 /** The parameter that is called: `done(…)`. A wrapped one has been assigned again. */
-function callbackOf({ callee, isNew }: CallSite): Binding | undefined {
+export function callbackOf({ callee, isNew }: CallSite): Binding | undefined {
   if (callee.kind !== 'name' || callee.path.length > 0 || isNew) return undefined
   const binding = callee.scope.find(callee.name)
   if (binding?.kind !== 'param' || binding.assignments > 0) return undefined

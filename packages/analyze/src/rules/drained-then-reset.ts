@@ -35,7 +35,7 @@ export function drainedThenReset(model: Model): Draft[] {
 const walking = /^\s*\.\s*(?:forEach|map|values|entries|join|slice|filter|reduce)\b/
 
 /** The elements are used: it is walked, spread, or an argument of a call. */
-function isTakenWhole(access: Access): boolean {
+export function isTakenWhole(access: Access): boolean {
   if (access.op !== 'read' || access.checks.length > 0) return false
   const { text } = access.owner.file.parsed
   const before = text.slice(Math.max(0, access.start - 24), access.start)

@@ -531,3 +531,43 @@ export function keepOpening(field: string, closes: Steps): Fix {
     effort: 'moderate',
   }
 }
+
+export function onlyFirstEnd(field: string, closes: Steps): Fix {
+  return {
+    title: 'Do it in the listener of the last event only',
+    sketch: `handle.on('error', (error) => { failure = error })\nhandle.on('close', () => { /* ${field}, once */ })`,
+    closes,
+    tradeoffs:
+      'The end is noticed a little later, and only by handles that always emit the last event.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function stopIntakeFirst(call: string, closes: Steps): Fix {
+  return {
+    title: 'Close the intake before the wait',
+    sketch: `// first: nothing new is registered any more\n// ${call} moves here where it is the intake\nawait Promise.all(running)`,
+    closes,
+    tradeoffs: 'Callers that come during the wait are refused and have to be told so.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function passAlong(field: string, isContext: boolean, closes: Steps): Fix {
+  return {
+    title: isContext
+      ? `Keep ${field} in an AsyncLocalStorage`
+      : `Keep ${field} in a variable of the call`,
+    sketch: isContext
+      ? `const context = new AsyncLocalStorage()\nreturn context.run(value, work)   // readers ask context.getStore()`
+      : `const own = value          // no other call sees it\nawait work()\nuse(own)`,
+    closes,
+    tradeoffs: isContext
+      ? 'Readers outside of the call find nothing; every run costs a little.'
+      : 'Functions that read the field have to be handed the value.',
+    risk: 'low',
+    effort: isContext ? 'moderate' : 'simple',
+  }
+}

@@ -12,6 +12,7 @@ import { useAfterAwait, useAfterAwaitPage } from './use-after-await.ts'
 import { supersededCompletion, supersededCompletionPage } from './superseded-completion.ts'
 import { handedOutUnready, handedOutUnreadyPage } from './handed-out-unready.ts'
 import { calledBackTwice, calledBackTwicePage } from './called-back-twice.ts'
+import { endedTwice, endedTwicePage } from './ended-twice.ts'
 import { oldHandleEvent, oldHandleEventPage } from './old-handle-event.ts'
 import { announcedEarly, announcedEarlyPage } from './announced-early.ts'
 import {
@@ -48,6 +49,8 @@ import { restartedAfterStop, restartedAfterStopPage } from './restarted-after-st
 import { drainedThenReset, drainedThenResetPage } from './drained-then-reset.ts'
 import { passedBy, passedByPage } from './passed-by.ts'
 import { answeredEarly, answeredEarlyPage } from './answered-early.ts'
+import { drainedWhileOpen, drainedWhileOpenPage } from './drained-while-open.ts'
+import { ambientValue, ambientValuePage } from './ambient-value.ts'
 import { openedAfterClose, openedAfterClosePage } from './opened-after-close.ts'
 import type { Model } from './model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
@@ -76,6 +79,7 @@ const rules: readonly RaceRule[] = [
   { page: oldHandleEventPage, find: oldHandleEvent },
   { page: invalidatedWhileLoadingPage, find: invalidatedWhileLoading },
   { page: passedByPage, find: passedBy },
+  { page: endedTwicePage, find: endedTwice },
   { page: guardRemovedEarlyPage, find: guardRemovedEarly },
   { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
   { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
@@ -95,6 +99,8 @@ const rules: readonly RaceRule[] = [
   { page: sleepAsSynchronisationPage, find: sleepAsSynchronisation },
   { page: markedLatePage, find: markedLate },
   { page: waitersLeftPage, find: waitersLeft },
+  { page: drainedWhileOpenPage, find: drainedWhileOpen },
+  { page: ambientValuePage, find: ambientValue },
   { page: readModifyWritePage, find: readModifyWrite },
   { page: resetThenFillPage, find: resetThenFill },
   { page: tornPairPage, find: tornPair },

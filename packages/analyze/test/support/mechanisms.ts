@@ -911,4 +911,80 @@ export const mechanisms: readonly Mechanism[] = [
     ],
     repairedState: { gaveUp: 'false' },
   },
+  {
+    name: 'one end is counted twice',
+    classes: ['lifetime-mismatch'],
+    state: { active: '0' },
+    methods: [
+      {
+        name: 'run',
+        params: ['command'],
+        body: [
+          '$active++',
+          'const child = far.spawn(command)',
+          'child.on("error", () => { $active-- })',
+          'child.on("close", () => { $active-- })',
+        ],
+      },
+      { name: 'count', body: ['return $active'] },
+    ],
+    repaired: [
+      {
+        name: 'run',
+        params: ['command'],
+        body: [
+          '$active++',
+          'const child = far.spawn(command)',
+          'child.on("error", () => { far.log(command) })',
+          'child.on("close", () => { $active-- })',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'work is registered while the rest is waited for',
+    notIn: ['one function'],
+    classes: ['atomicity-gap'],
+    state: { running: '[]', store: 'far.open()' },
+    methods: [
+      {
+        name: 'close',
+        body: ['await done = far.all([...$running])', '$store.close()'],
+      },
+      { name: 'handle', params: ['message'], body: ['$running.push($store.put(message))'] },
+    ],
+    repaired: [
+      {
+        name: 'close',
+        body: ['$closing = true', 'await done = far.all([...$running])', '$store.close()'],
+      },
+      {
+        name: 'handle',
+        params: ['message'],
+        body: ['if ($closing) return', '$running.push($store.put(message))'],
+      },
+    ],
+    repairedState: { closing: 'false' },
+  },
+  {
+    name: 'context of one call in shared state',
+    notIn: ['one function'],
+    classes: ['missing-guard'],
+    state: { current: 'null' },
+    methods: [
+      {
+        name: 'runAs',
+        params: ['user'],
+        body: ['$current = user', 'await done = far.work()', '$current = null'],
+      },
+      { name: 'user', body: ['return $current'] },
+    ],
+    repaired: [
+      {
+        name: 'runAs',
+        params: ['user'],
+        body: ['await done = far.work(user)', 'far.log(done)'],
+      },
+    ],
+  },
 ]
