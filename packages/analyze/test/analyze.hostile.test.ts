@@ -98,11 +98,11 @@ test('a function of 20,000 lines, and 20,000 functions that call each other, end
 
 test('thousands of listeners, stored arguments and registries in one function end', (t) => {
   const many = (line: (index: number) => string): string =>
-    Array.from({ length: 4_000 }, (_, index) => line(index)).join('\n')
+    Array.from({ length: 2_000 }, (_, index) => line(index)).join('\n')
   const { findings, diagnostics } = analysed(t, {
     ...rest,
-    'listeners.ts': `let all = 0\nexport function listen(socket) {\n${many(
-      (index) => `  socket.on('${index % 2 ? 'error' : 'close'}', () => { n${index}.count++; all++ })`,
+    'listeners.ts': `export function listen(socket) {\n${many(
+      (index) => `  socket.on('${index % 2 ? 'error' : 'close'}', () => { n${index}.count++ })`,
     )}\n}\n${many((index) => `let n${index} = { count: 0 }`)}`,
     'stored.ts': `let current\nexport const user = () => current\nexport async function runAs(name, work) {\n${many(
       (index) => (index % 2 ? '  current = name' : `  if (name.x${index}) work(current)`),

@@ -40,11 +40,7 @@ interface Ending {
   readonly marks: ReadonlySet<Location>
 }
 
-function inHost(
-  model: Model,
-  host: Host,
-  releases: ReadonlySet<CallSite>,
-): Draft | undefined {
+function inHost(model: Model, host: Host, releases: ReadonlySet<CallSite>): Draft | undefined {
   let closedFrom: number | undefined
   let ending: Ending | undefined
   for (const { location, accesses } of host.groups) {
