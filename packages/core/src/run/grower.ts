@@ -3,7 +3,7 @@ import type { PartEntry } from '../journal/journal.ts'
 import { Deadlines } from '../kernel/deadlines.ts'
 import type { AttemptSteps } from '../attempts/attempt.ts'
 import type { Node } from '../scheduler/node.ts'
-import { Part } from '../scheduler/part.ts'
+import { Part, ownerOf } from '../scheduler/part.ts'
 import type { AttemptContext, GrowthHost } from './growth-host.ts'
 import { runMap } from './map.ts'
 import type { PlacedNode } from './placed.ts'
@@ -105,7 +105,7 @@ export class Grower {
     const { entry, attempt } = context
     const { session } = this.#host
     const rows = entry instanceof Part ? (entry.options.past as PastRows) : undefined
-    const isElement = entry instanceof Part && !entry.options.drains
+    const isElement = entry instanceof Part && entry.options.kind === 'element'
     if (session === undefined || isElement) return this.#rememberedFor(entry, rows)
     const root = entry instanceof Part ? entry.root : entry
     if (attempt > 0) return { past: readSteps(session, root.name), memory: undefined }
@@ -123,13 +123,6 @@ export class Grower {
     }
     return { past: undefined, memory }
   }
-}
-
-/** The node or the element that a step belongs to, also a step of a step. */
-function ownerOf(entry: Node): Node {
-  let owner = entry
-  while (owner instanceof Part && owner.options.drains) owner = owner.parent
-  return owner
 }
 
 function readSteps(session: NonNullable<GrowthHost['session']>, node: string): JournaledSteps {

@@ -303,7 +303,7 @@ class MapRun {
       retryBaseDelay,
       timeout,
       priority,
-      drains: false,
+      kind: 'element',
       ...(past !== undefined && past.length > 0 && { past }),
       call: (attempt) => {
         if (failure !== undefined) throw failure.error

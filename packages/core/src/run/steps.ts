@@ -331,7 +331,7 @@ export class Steps implements AttemptSteps {
       retryBaseDelay,
       timeout,
       priority,
-      drains: true,
+      kind: 'step',
       onRetrying: () => this.#host.endIdle(this.#context),
       call: (attempt) => {
         const begin = (): unknown => runJob(job, input, place, attempt)

@@ -34,8 +34,7 @@ export interface PartOptions {
   readonly retries?: number | undefined
   readonly retryBaseDelay?: number | undefined
   readonly timeout?: number | undefined
-  /** Whether it starts while the run drains: a step of a job that runs does, an element of a map does not. */
-  readonly drains: boolean
+  readonly kind: 'element' | 'step'
   /** What an earlier process has left of it. Nothing to the scheduler: its owner finds it here again. */
   readonly past?: readonly unknown[]
   call(attempt: NodeAttempt): unknown
@@ -46,34 +45,40 @@ export interface PartOptions {
 
 export class Part extends Node {
   readonly parent: Node
+  /** The node that it is a part of, also where that is a part of a part. Kept: steps may be nested thousands deep. */
+  readonly root: Node
+  /** The node or the element that a step belongs to, also a step of a step. An element is its own owner. */
+  readonly owner: Node
   readonly options: PartOptions
   readyAt = 0
   /** Where it is among those that have not ended. */
   rosterIndex = -1
 
   constructor(parent: Node, options: PartOptions, lane: Lane<Node>, limits: AttemptLimits) {
+    const root = parent instanceof Part ? parent.root : parent
     // No place in the columns of the nodes.
     super(
       -1,
-      `${rootOf(parent).name}${options.path.startsWith('[') ? '' : ' '}${options.path}`,
+      `${root.name}${options.path.startsWith('[') ? '' : ' '}${options.path}`,
       lane,
       limits,
     )
     this.parent = parent
+    this.root = root
+    this.owner = options.kind === 'element' ? this : ownerOf(parent)
     this.options = options
     this.depth = parent.depth
   }
 
-  /** The node that it is a part of, also where that is a part of a part. */
-  get root(): Node {
-    return rootOf(this.parent)
+  /** Whether it starts while the run drains: a step of a job that runs does, an element of a map does not. */
+  get drains(): boolean {
+    return this.options.kind === 'step'
   }
 }
 
-function rootOf(entry: Node): Node {
-  let found = entry
-  while (found instanceof Part) found = found.parent
-  return found
+/** The node or the element that an entry belongs to: itself, unless it is a step. */
+export function ownerOf(entry: Node): Node {
+  return entry instanceof Part ? entry.owner : entry
 }
 
 /** What parts need of their scheduler. */

@@ -468,7 +468,7 @@ export class Scheduler {
       attempts: this.#attempts,
       limits: this.#limits,
       count: (by) => void (this.#unfinished += by),
-      refusal: (part) => this.#refusal(part, part.options.drains),
+      refusal: (part) => this.#refusal(part, part.drains),
       report: (part, at, more) => {
         if (this.#observers.wanted) this.#emitNode(part, at, more)
       },
@@ -1247,7 +1247,7 @@ export class Scheduler {
 
     mayRetry(node: Node): boolean {
       if (node.index < 0)
-        return this.#of.#refusal(node, (node as Part).options.drains) === undefined
+        return this.#of.#refusal(node, (node as Part).drains) === undefined
       return !node.removed && (!this.#of.#isEnding || this.#of.#refusal(node, false) === undefined)
     }
 
