@@ -1,4 +1,5 @@
 /** How a run stands, worked out from its rows: what every journal answers its readers with. */
+import { readWaitPath } from '../attempts/part-path.ts'
 import type { NodeState } from '../scheduler/node.ts'
 import type {
   ErrorRecord,
@@ -214,17 +215,9 @@ function takeWait(node: NodeFold, state: NodeState, part: PartDetail): void {
     if (node.waits.length === 0) delete node.waits
     return
   }
-  const kind = /(?:^|\/)(?:wait:([^#/]*)|sleep)#\d+$/.exec(path)
-  if (kind === null || waits.length >= mostWaits) return
+  const wait = readWaitPath(path)
+  if (wait === undefined || waits.length >= mostWaits) return
   // A wait that has lost a race has a second row, and may be waited for again.
-  if (waits.some((wait) => wait.path === path)) return
-  const [, signal] = kind
-  node.waits = [
-    ...waits,
-    {
-      path,
-      ...(signal !== undefined && { signal: decodeURIComponent(signal) }),
-      ...(until !== undefined && { until }),
-    },
-  ]
+  if (waits.some((each) => each.path === path)) return
+  node.waits = [...waits, { path, ...wait, ...(until !== undefined && { until }) }]
 }

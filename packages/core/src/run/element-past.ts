@@ -1,17 +1,13 @@
 /** What earlier processes have done of the elements of a map, read from their rows. */
+import { elementIndexOf, hasElementKey } from '../attempts/part-path.ts'
 import type { ErrorRecord, PartEntry } from '../journal/journal.ts'
 import { IndexRanges } from './index-ranges.ts'
-import { encodeName } from './part-name.ts'
 
 /** Reads the rows of a node's parts, from after a row. */
 export type ReadParts = (options: {
   readonly from: number
   readonly values: boolean
 }) => AsyncIterable<PartEntry>
-
-export function elementPath(index: number, key: string | undefined): string {
-  return key === undefined ? `[${index}]` : `[key=${encodeName('key', key)}]`
-}
 
 export class ElementPast {
   readonly #indexes = new IndexRanges()
@@ -50,7 +46,7 @@ export class ElementPast {
   }
 
   hasSucceeded(path: string): boolean {
-    return isKey(path) ? this.#keys.has(path) : this.#indexes.has(indexOf(path))
+    return hasElementKey(path) ? this.#keys.has(path) : this.#indexes.has(elementIndexOf(path))
   }
 
   /** What an element returned. It is not kept any longer. */
@@ -88,8 +84,8 @@ export class ElementPast {
     if (entry.state !== 'succeeded') return
     this.#failures.delete(path)
     this.#steps.delete(path)
-    if (isKey(path)) this.#keys.add(path)
-    else this.#indexes.add(indexOf(path))
+    if (hasElementKey(path)) this.#keys.add(path)
+    else this.#indexes.add(elementIndexOf(path))
     if (this.#keepsValues) this.#values.set(path, entry.value)
   }
 
@@ -126,12 +122,4 @@ export class ElementPast {
       wanted.get(entry.position)?.push(entry)
     }
   }
-}
-
-function isKey(path: string): boolean {
-  return path.startsWith('[key=')
-}
-
-function indexOf(path: string): number {
-  return Number(path.slice(1, -1))
 }

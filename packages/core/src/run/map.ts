@@ -10,6 +10,7 @@
  * with `return()`, and has a second for that unless it is still being read.
  */
 import { suspendAttempt } from '../attempts/attempt.ts'
+import { elementPath } from '../attempts/part-path.ts'
 import { HeddleError, describe } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
 import type { ElementError, ElementResult, MapCounts, MapSpec } from '../graph/graph.ts'
@@ -20,7 +21,7 @@ import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { Roster } from '../kernel/roster.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { Part, PartEnd } from '../scheduler/part.ts'
-import { ElementPast, elementPath } from './element-past.ts'
+import { ElementPast } from './element-past.ts'
 import { fromErrorRecord, toErrorRecord } from './error-record.ts'
 import { beginPart, untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
 import {

@@ -11,6 +11,7 @@ import type {
   ArtifactStore,
 } from '../artifacts/artifact-store.ts'
 import { checkQuota } from '../artifacts/checks.ts'
+import { looksLikePart } from '../attempts/part-path.ts'
 import { HeddleError, describe } from '../errors.ts'
 import { checkMethods, checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { NodeAttempt } from '../scheduler/attempt.ts'
@@ -35,13 +36,10 @@ export function checkArtifacts(options: ArtifactOptions): void {
   }
 }
 
-/** What the name of a part begins with after that of its node. */
-const looksLikePart = /\[| (?:run:|key:|wait:|sleep#)/
-
 /** Who an artifact belongs to: no two pieces of work of a run are called the same. */
 function ownerOf({ entry }: NodeAttempt): string {
   const node = entry instanceof Part ? entry.root.name : entry.name
-  if (!looksLikePart.test(node)) return entry.name
+  if (!looksLikePart(node, ' ')) return entry.name
   return JSON.stringify(node) + entry.name.slice(node.length)
 }
 

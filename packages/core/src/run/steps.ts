@@ -13,6 +13,7 @@
  *        └── a step that nothing listens to ──▶ HDL_STEP_NOT_AWAITED
  */
 import { resumeAttempt, suspendAttempt, type AttemptSteps } from '../attempts/attempt.ts'
+import { keyedStepPath, numberedPath, stepKind } from '../attempts/part-path.ts'
 import { HeddleError, describe, reasonError } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
 import type { Job, Needs, SignalOptions, StepOptions } from '../graph/job.ts'
@@ -27,7 +28,6 @@ import { Attendance, Races, type Settlement } from './attendance.ts'
 import { fromErrorRecord } from './error-record.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { beginPart, type AttemptContext, type GrowthHost } from './growth-host.ts'
-import { encodeName } from './part-name.ts'
 import { neededFor, placement, runJob } from './placed.ts'
 import type { Signals } from './signals.ts'
 import type { PastStep, RememberedSteps, StepPast } from './step-past.ts'
@@ -207,7 +207,7 @@ export class Steps implements AttemptSteps {
         expected,
       })
     }
-    const path = this.#numbered('sleep')
+    const path = this.#numbered(stepKind.sleep())
     const past = await this.#find(path)
     if (past?.state === 'succeeded') return
     const until = past?.until ?? this.#host.clock.wallTime() + milliseconds
@@ -228,7 +228,7 @@ export class Steps implements AttemptSteps {
     checkOptions(options, { deadline: 1 }, 'wait')
     const { deadline = Infinity } = options
     checkDuration('deadline', deadline)
-    const path = this.#numbered(`wait:${encodeName('signal', signal)}`)
+    const path = this.#numbered(stepKind.waitFor(signal))
     const past = await this.#find(path)
     if (past?.state === 'succeeded') return past.value as T
     if (past?.state === 'failed') throw this.#standingFailure(past)
@@ -497,7 +497,7 @@ export class Steps implements AttemptSteps {
   }
 
   #pathOf(job: string, key: string | undefined): string {
-    if (key === undefined) return this.#numbered(`run:${encodeName('name of the job', job)}`)
+    if (key === undefined) return this.#numbered(stepKind.run(job))
     checkName('key', key)
     if (this.#keys.has(key)) {
       const expected =
@@ -509,13 +509,13 @@ export class Steps implements AttemptSteps {
       })
     }
     this.#keys.add(key)
-    return `${this.#prefix}key:${encodeName('key', key)}`
+    return this.#prefix + keyedStepPath(key)
   }
 
   #numbered(kind: string): string {
     const number = this.#counts.get(kind) ?? 0
     this.#counts.set(kind, number + 1)
-    return `${this.#prefix}${kind}#${number}`
+    return this.#prefix + numberedPath(kind, number)
   }
 
   #note(state: 'suspended' | 'succeeded' | 'failed', part: PartDetail, error?: unknown): void {

@@ -10,6 +10,7 @@
  * ended. Its end is reported once, to `onEnd`.
  */
 import type { AttemptLimits } from '../attempts/attempt.ts'
+import { joinPath } from '../attempts/part-path.ts'
 import type { AttemptRunner } from '../attempts/runner.ts'
 import type { Lane } from '../capacity/lane.ts'
 import type { PlacePermits } from '../capacity/lane-table.ts'
@@ -57,12 +58,7 @@ export class Part extends Node {
   constructor(parent: Node, options: PartOptions, lane: Lane<Node>, limits: AttemptLimits) {
     const root = parent instanceof Part ? parent.root : parent
     // No place in the columns of the nodes.
-    super(
-      -1,
-      `${root.name}${options.path.startsWith('[') ? '' : ' '}${options.path}`,
-      lane,
-      limits,
-    )
+    super(-1, joinPath(root.name, options.path, ' '), lane, limits)
     this.parent = parent
     this.root = root
     this.owner = options.kind === 'element' ? this : ownerOf(parent)

@@ -1,0 +1,74 @@
+/**
+ * The paths that name the parts of a node: the elements of a map and the steps of a job. docs/design/growing.md has the
+ * table. Journals keep them, so what is written here never changes its form.
+ */
+import { HeddleError } from '../errors.ts'
+
+/** What follows the name of a node in the name of a step. An element follows it directly: `parse[12]`. */
+type Separator = ' ' | '/'
+
+/** A step begins with one of these. */
+const stepStart = '(?:run:|key:|wait:|sleep#)'
+
+const ambiguous: Readonly<Record<Separator, RegExp>> = {
+  ' ': new RegExp(`\\[| ${stepStart}`),
+  '/': new RegExp(`\\[|/${stepStart}`),
+}
+
+/** The path of an element of a map: by its key, or by its index when it has none. */
+export function elementPath(index: number, key: string | undefined): string {
+  return key === undefined ? `[${index}]` : `[key=${encodeName('key', key)}]`
+}
+
+export function hasElementKey(path: string): boolean {
+  return path.startsWith('[key=')
+}
+
+/** The index in the path of an element that has no key. */
+export function elementIndexOf(path: string): number {
+  return Number(path.slice(1, -1))
+}
+
+/** The path of a step that has a key. */
+export function keyedStepPath(key: string): string {
+  return `key:${encodeName('key', key)}`
+}
+
+/** The beginning of the path of a step without a key. Its number among those of the same kind follows: {@link numberedPath}. */
+export const stepKind = {
+  run: (job: string) => `run:${encodeName('name of the job', job)}`,
+  sleep: () => 'sleep',
+  waitFor: (signal: string) => `wait:${encodeName('signal', signal)}`,
+} as const
+
+export function numberedPath(kind: string, number: number): string {
+  return `${kind}#${number}`
+}
+
+/** The signal that the path of a wait or a sleep names: absent for a sleep. Undefined for the path of anything else. */
+export function readWaitPath(path: string): { readonly signal?: string } | undefined {
+  const found = /(?:^|\/)(?:wait:([^#/]*)|sleep)#\d+$/.exec(path)
+  if (found === null) return undefined
+  const [, signal] = found
+  return signal === undefined ? {} : { signal: decodeURIComponent(signal) }
+}
+
+/** The name of a part in its run; that of the node when the path is empty. */
+export function joinPath(node: string, path: string, separator: Separator): string {
+  return path === '' || path.startsWith('[') ? node + path : node + separator + path
+}
+
+/** Whether the name of a node could be taken for the name of a part of another node. */
+export function looksLikePart(node: string, separator: Separator): boolean {
+  return ambiguous[separator].test(node)
+}
+
+/**
+ * A name as a path has it.
+ * @throws `HDL_BAD_OPTION` for half a character, which no journal keeps.
+ */
+function encodeName(option: string, name: string): string {
+  if (name.isWellFormed()) return encodeURIComponent(name)
+  const expected = 'a string of whole characters (it has half of a surrogate pair)'
+  throw new HeddleError('HDL_BAD_OPTION', { option, value: name, expected })
+}
