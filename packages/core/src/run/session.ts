@@ -48,19 +48,12 @@ import { useJournal } from './named-journal.ts'
 import { Recorder } from './recorder.ts'
 import { recordedResult } from './recorded.ts'
 import { Fork, type ForkedFrom } from './fork.ts'
-import {
-  changedNodes,
-  checkSameGraph,
-  continueRun,
-  findRun,
-  hasWorkLeft,
-  type EndedNode,
-  type GrownPast,
-  type Regrown,
-  type StandingParts,
-} from './resume.ts'
+import { findRun, hasWorkLeft } from './find-run.ts'
+import type { EndedNode, NodePast, Regrown } from './node-past.ts'
+import { changedNodes, checkSameGraph, continueRun } from './resume.ts'
 import { Signals } from './signals.ts'
 import { beginJobs, type BeginJob } from './starts.ts'
+import type { ValidParts } from './valid-parts.ts'
 
 /** Milliseconds between two looks at a run of another process. */
 const lookTime = 500
@@ -242,7 +235,7 @@ async function connect(
         return { finished: new Map<string, unknown>(), ended: [] }
       }
       const regrown = await past.compare(parent, headers)
-      regrown.announce(writer)
+      regrown.writeChanges(writer)
       return regrown
     },
     parts: (node, which) => {
@@ -273,9 +266,9 @@ interface OpenedRun {
   readonly writer: RunWriter
   readonly finished: ReadonlyMap<string, unknown>
   /** Of a run that an earlier process has begun. */
-  readonly past?: GrownPast
+  readonly past?: NodePast
   readonly ended?: readonly EndedNode[]
-  readonly parts?: StandingParts
+  readonly parts?: ValidParts
   /** Milliseconds in which earlier processes ran it. */
   readonly earlier?: number
   readonly setAside?: ReadonlyMap<string, number>
@@ -416,7 +409,7 @@ class Connection {
     const { clock } = this.#kernel
     const from = await continueRun(this.#journal, run, this.#nodes, { allowChanges, clock })
     const writer = held ?? (await this.#journal.resumeRun(run.id, this.#by))
-    from.announce(writer)
+    from.writeChanges(writer)
     return { ...from, writer, earlier: run.elapsed ?? 0 }
   }
 
