@@ -3,6 +3,7 @@ import { HeddleError } from '../errors.ts'
 import {
   checkCount,
   checkFlag,
+  checkMoment,
   checkOptions,
   checkSignal,
   checkText,
@@ -71,7 +72,7 @@ export function checkPut(options: PutArtifactOptions, base: ArtifactQuota): Chec
   checkCount('start', start, 0)
   if (length !== undefined) checkCount('length', length, 0)
   if (sha256 !== undefined) checkChecksum(sha256)
-  if (createdAt !== undefined) checkTime(createdAt)
+  if (createdAt !== undefined) checkMoment('createdAt', createdAt)
   if (signal !== undefined) checkSignal('signal', signal)
   const quota = checkQuota(options.quota ?? {}, base)
   const put = { by, length, sha256, start, quota, createdAt, signal }
@@ -104,12 +105,6 @@ export function checkRange(
   if (start <= end && end <= length) return { start, end }
   const expected = `a range inside of the ${length} bytes`
   throw new HeddleError('HDL_BAD_OPTION', { option: 'range', value: `${start}-${end}`, expected })
-}
-
-function checkTime(createdAt: number): void {
-  if (Number.isFinite(createdAt)) return
-  const expected = 'milliseconds since 1970'
-  throw new HeddleError('HDL_BAD_OPTION', { option: 'createdAt', value: createdAt, expected })
 }
 
 function checkChecksum(sha256: string): void {

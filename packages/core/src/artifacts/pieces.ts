@@ -1,6 +1,7 @@
+import { throwIfAborted } from '../kernel/abort.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { waitFor } from '../kernel/wait-for.ts'
-import { HeddleError, cancelled } from '../errors.ts'
+import { HeddleError } from '../errors.ts'
 import type { ArtifactContent } from './artifact-store.ts'
 
 /** Bytes that are hashed and written at a time: well below a millisecond of the loop. */
@@ -39,10 +40,6 @@ export async function* piecesOf(
   } finally {
     if (!isDone) close(iterator)
   }
-}
-
-function throwIfAborted(what: string, signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw cancelled(what, signal.reason)
 }
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>

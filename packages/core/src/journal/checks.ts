@@ -1,6 +1,6 @@
-/** Checks of what is handed in: a mistake is told to who made it, and not to everybody by a failed write. */
+/** Checks of rows before they are written: the caller that made a mistake gets the error, not every caller of a failed batch. */
 import { HeddleError } from '../errors.ts'
-import { checkName } from '../kernel/check.ts'
+import { checkMoment, checkName, checkText } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
 import { toStored } from '../store/text.ts'
@@ -8,10 +8,6 @@ import type { NodeHeader, RunHeader, RunHolder } from './journal.ts'
 
 function refuse(option: string, value: unknown, expected: string): never {
   throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
-}
-
-function checkText(option: string, value: unknown): void {
-  if (typeof value !== 'string') refuse(option, value, 'a string')
 }
 
 function checkNumber(option: string, value: unknown): void {
@@ -69,11 +65,7 @@ export function checkRow(row: {
 }): void {
   checkNodeName('node', row.node)
   if (!Number.isInteger(row.attempt)) refuse('attempt', row.attempt, 'a whole number')
-  checkTime(row.at)
-}
-
-export function checkTime(at: number): void {
-  if (!Number.isFinite(at)) refuse('at', at, 'milliseconds since 1970')
+  checkMoment('at', row.at)
 }
 
 export function checkNode(node: NodeHeader): void {

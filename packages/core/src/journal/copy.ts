@@ -14,7 +14,8 @@
  *  Y3  Ids, keys, times, results, artifacts and the order of runs stay. Messages that were not taken are not copied.
  */
 import { copyArtifact } from '../artifacts/copy-artifact.ts'
-import { HeddleError, cancelled } from '../errors.ts'
+import { HeddleError, isError } from '../errors.ts'
+import { throwIfAborted } from '../kernel/abort.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type {
   CopiedRows,
@@ -24,6 +25,7 @@ import type {
   RunOverview,
   RunRestorer,
 } from './journal.ts'
+import { isHeld } from './states.ts'
 
 export interface CopyOptions {
   /** Ends it between two rows; what is copied stays. */
@@ -84,7 +86,7 @@ export async function copyRuns(
     artifactBytes: 0,
   }
   for (const id of ids) {
-    checkWanted(options.signal)
+    throwIfAborted('The copy', options.signal)
     await copyRun(from, to, id, report, options.signal)
     options.onProgress?.(report)
   }
@@ -109,7 +111,7 @@ async function copyRun(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const source = await from.overview(id)
-  if (!['finished', 'cancelled', 'interrupted'].includes(source.state)) {
+  if (isHeld(source.state)) {
     report.running.push(id)
     return
   }
@@ -124,7 +126,7 @@ async function copyRun(
     report.rows += written.rows
     report.results += written.results
   } catch (error) {
-    if (!(error instanceof HeddleError && error.code === 'HDL_RUN_EXISTS')) throw error
+    if (!isError(error, 'HDL_RUN_EXISTS')) throw error
     const there = await compare(source, to)
     if (there === 'different') report.different.push(id)
     else report.present++
@@ -144,7 +146,7 @@ async function copyRows(
   await using parts = new PartValues(from, id)
   const written = { rows: 0, results: 0 }
   for await (const entry of from.history(id)) {
-    checkWanted(signal)
+    throwIfAborted('The copy', signal)
     const stored =
       entry.kind === 'part' ? await parts.valueOf(entry) : await resultOf(entry, results)
     await restorer.add(entry, stored)
@@ -273,15 +275,11 @@ async function compare(
     return isSame ? 'same' : 'different'
   } catch (error) {
     // It was removed there: it stays removed.
-    if (error instanceof HeddleError && error.code === 'HDL_UNKNOWN_RUN') return 'removed'
+    if (isError(error, 'HDL_UNKNOWN_RUN')) return 'removed'
     throw error
   }
 }
 
 function sorted(counts: RunOverview['counts']): readonly (readonly [string, number | undefined])[] {
   return Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1))
-}
-
-function checkWanted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw cancelled('The copy', signal.reason)
 }

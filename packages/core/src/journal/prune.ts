@@ -1,8 +1,9 @@
 /** Which runs go when a journal is pruned. The same for all journals. */
-import { HeddleError, cancelled } from '../errors.ts'
+import { HeddleError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { checkCount, checkOptions, type OptionNames } from '../kernel/check.ts'
+import { checkCount, checkMoment, checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { PruneOptions, RunSummary } from './journal.ts'
+import { isEnd } from './states.ts'
 
 /** A run and what it takes. */
 export interface SizedRun {
@@ -25,10 +26,7 @@ export function checkPrune(options: PruneOptions): void {
   const { before, keep, maxBytes } = options
   if (keep !== undefined) checkCount('keep', keep, 0)
   if (maxBytes !== undefined) checkCount('maxBytes', maxBytes, 0)
-  if (before !== undefined && !Number.isFinite(before)) {
-    const expected = 'milliseconds since 1970'
-    throw new HeddleError('HDL_BAD_OPTION', { option: 'before', value: before, expected })
-  }
+  if (before !== undefined) checkMoment('before', before)
   if (before === undefined && keep === undefined && maxBytes === undefined) {
     const expected = 'with a bound: before, keep or maxBytes'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'prune', value: options, expected })
@@ -49,8 +47,7 @@ export class PruneChoice {
     const { before = -Infinity, keep = Infinity, maxBytes = Infinity, interrupted } = this.#options
     const { state, startedAt, endedAt = startedAt } = summary
     const isBeyond = ++this.#seen > keep || this.#bytes + bytes > maxBytes || endedAt < before
-    const isOver = state === 'finished' || state === 'cancelled'
-    const goes = isBeyond && (isOver || (state === 'interrupted' && interrupted === true))
+    const goes = isBeyond && (isEnd(state) || (state === 'interrupted' && interrupted === true))
     if (!goes) this.#bytes += bytes
     return goes
   }
@@ -63,11 +60,6 @@ export class PruneChoice {
 export function outcomesBefore({ before }: PruneOptions, runs: readonly RunSummary[]): number {
   const ends = runs.map(({ startedAt, endedAt = startedAt }) => endedAt)
   return before ?? ends.reduce((newest, end) => Math.max(newest, end), -Infinity)
-}
-
-/** Ends a prune whose caller does not want the rest. */
-export function checkWanted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw cancelled('The prune', signal.reason)
 }
 
 /** Carries out a slice of a prune, and waits nine times as long as it took: those who write keep most of the database. */

@@ -1,11 +1,12 @@
 /** Writes the rows of one run, for every journal that stores them as rows. */
 import { HeddleError } from '../errors.ts'
+import { checkMoment } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import type { RunState } from '../scheduler/events.ts'
 import { inlineLimit, type RunChange, type StoredValue } from './batch.ts'
-import { checkNode, checkRow, checkTime } from './checks.ts'
+import { checkNode, checkRow } from './checks.ts'
 import { cutText } from './cut.ts'
 import { encodePieces, encodeValue, type Pieces } from './encode.ts'
 import type {
@@ -252,7 +253,7 @@ export class RowWriter implements RunWriter, SideWriter {
   setState(state: RunState, at: number, elapsed?: number): void {
     this.#check('setState()')
     const code = checkRunState(state)
-    checkTime(at)
+    checkMoment('at', at)
     const detail = elapsedDetail(elapsed)
     const endedAt = isEnd(state) ? at : null
     if (endedAt !== null) {

@@ -2,6 +2,7 @@
 import { HeddleError } from '../errors.ts'
 import type { RunState } from '../scheduler/events.ts'
 import type { NodeState } from '../scheduler/node.ts'
+import type { JournaledState } from './journal.ts'
 
 export const storedNodeStates: readonly NodeState[] = [
   'waiting',
@@ -48,9 +49,14 @@ export function checkRunState(state: RunState): number {
   throw new HeddleError('HDL_BAD_OPTION', { option: 'state', value: state, expected })
 }
 
-/** Whether the run goes no further by itself. */
-export function isEnd(state: RunState): boolean {
+/** Whether the run has ended. */
+export function isEnd(state: JournaledState): boolean {
   return state === 'finished' || state === 'cancelled'
+}
+
+/** Whether a process is running it. */
+export function isHeld(state: JournaledState): boolean {
+  return state !== 'interrupted' && !isEnd(state)
 }
 
 const reported = new Set<string>()

@@ -1,3 +1,4 @@
+import { cancelled } from '../errors.ts'
 import { systemClock } from './clock.ts'
 import { LinkedList, type ListItem } from './linked-list.ts'
 
@@ -106,4 +107,9 @@ export class AbortCallback implements AbortFollower, Disposable {
   [Symbol.dispose](): void {
     unfollowAbort(this.#signal, this)
   }
+}
+
+/** For work in slices, between two of them. `what` names the work in the error. @throws `HDL_CANCELLED`. */
+export function throwIfAborted(what: string, signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw cancelled(what, signal.reason)
 }

@@ -47,6 +47,12 @@ export function checkText(option: string, value: string): string {
   return value
 }
 
+/** A moment: milliseconds since 1970. */
+export function checkMoment(option: string, value: number): number {
+  if (!Number.isFinite(value)) refuse(option, value, 'milliseconds since 1970')
+  return value
+}
+
 /** True or false. */
 export function checkFlag(option: string, value: boolean): boolean {
   if (typeof value !== 'boolean') refuse(option, value, 'true or false')

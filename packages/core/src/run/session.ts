@@ -39,7 +39,7 @@ import { pauseFor } from '../kernel/wait-for.ts'
 import { commandLine } from '../journal/command-line.ts'
 import { openJournal } from '../journal/open.ts'
 import { newRunId } from '../journal/run-id.ts'
-import { isEnd } from '../journal/states.ts'
+import { isEnd, isHeld } from '../journal/states.ts'
 import { heldError } from '../journal/summary.ts'
 import type { RunResult } from '../scheduler/result.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
@@ -320,7 +320,7 @@ class Connection {
     const { clock } = this.#kernel
     const which = resume === false ? true : resume
     const source = await findRun(this.#journal, which, { title, only, isSource: true })
-    if (source.state !== 'interrupted' && !isEnd(source.state)) throw heldError(source.id, source)
+    if (isHeld(source.state)) throw heldError(source.id, source)
     const changed = await changedNodes(source, this.#nodes, { allowChanges, clock })
     const fork = await Fork.of(source, this.#nodes, node, changed, clock)
     const forkedFrom: ForkedFrom = { run: source.id, node }
@@ -350,7 +350,7 @@ class Connection {
       if (found === undefined) {
         const opened = await make().catch(unless('HDL_KEY_TAKEN'))
         if (opened !== undefined) return opened
-      } else if (found.state !== 'interrupted' && !isEnd(found.state)) {
+      } else if (isHeld(found.state)) {
         const run = await this.#journal.snapshot(found.id).catch(unless('HDL_UNKNOWN_RUN'))
         if (run !== undefined) this.#checkSource(run)
         if (run !== undefined) await checkSameGraph(run, this.#nodes, this.#kernel.clock)
@@ -370,7 +370,7 @@ class Connection {
     this.#checkSource(run)
     // Beside `from`, an id names the run that results are taken from.
     const isOpen = run.state === 'interrupted' || (resume === true && hasWorkLeft(run))
-    if (!isOpen) return isEndState(run) ? this.#answer(run) : undefined
+    if (!isOpen) return isEnd(run.state) ? this.#answer(run) : undefined
     return this.#continue(run).catch(unless('HDL_LOCKED', 'HDL_RUN_ENDED'))
   }
 
@@ -430,10 +430,6 @@ class Connection {
       throw cancelled(`The wait for the run with the key "${this.#options.key}"`, signal.reason)
     }
   }
-}
-
-function isEndState({ state }: RunSnapshot): boolean {
-  return state !== 'interrupted' && isEnd(state)
 }
 
 /** Catches errors with these codes: another caller was quicker. */

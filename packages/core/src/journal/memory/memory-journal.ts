@@ -4,6 +4,7 @@
  * Durable means written down here, so commit() waits for nothing but the encoding of a large value.
  * Everything is kept until the journal is dropped: its size is that of the runs it holds.
  */
+import { throwIfAborted } from '../../kernel/abort.ts'
 import { Life, type StopOptions } from '../../kernel/service.ts'
 import { defaultQuota, type ArtifactStore } from '../../artifacts/artifact-store.ts'
 import { MemoryArtifacts } from '../../artifacts/memory/memory-artifacts.ts'
@@ -33,7 +34,7 @@ import type {
 } from '../journal.ts'
 import { outcomeOf, type RunOutcome } from '../outcome.ts'
 import { labelsOf, listRuns } from '../run-list.ts'
-import { checkPrune, checkWanted, PruneChoice } from '../prune.ts'
+import { checkPrune, PruneChoice } from '../prune.ts'
 import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { MemoryRun, type StoredValue } from './memory-run.ts'
@@ -234,7 +235,7 @@ export class MemoryJournal implements Journal {
     const runs: RunSummary[] = []
     let bytes = 0
     for (const run of [...this.#runs.values()].reverse()) {
-      checkWanted(options.signal)
+      throwIfAborted('The prune', options.signal)
       const sized = { summary: run.summary(), bytes: run.bytes }
       if (!choice.goes(sized)) continue
       runs.push(sized.summary)

@@ -1,7 +1,8 @@
 import { HeddleError } from '../../errors.ts'
+import { checkMoment } from '../../kernel/check.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { WaitOptions } from '../../kernel/waiters.ts'
-import { checkNode, checkRow, checkTime } from '../checks.ts'
+import { checkNode, checkRow } from '../checks.ts'
 import { cutRecord, cutText } from '../cut.ts'
 import { collectPieces, encodeValue } from '../encode.ts'
 import type {
@@ -97,7 +98,7 @@ export class MemoryRunWriter implements RunWriter {
   setState(state: RunState, at: number, elapsed?: number): void {
     this.#check('setState()')
     checkRunState(state)
-    checkTime(at)
+    checkMoment('at', at)
     this.#ended = isEnd(state)
     this.#put({ kind: 'run', at, state, ...(elapsed !== undefined && { elapsed }) })
   }

@@ -10,6 +10,7 @@
  *
  * store/postgres/journal-schema.ts and artifact-schema.ts have the tables.
  */
+import { throwIfAborted } from '../../kernel/abort.ts'
 import { waitFor } from '../../kernel/wait-for.ts'
 import { Life, type StopOptions } from '../../kernel/service.ts'
 import { stopDeadline, stopWriters } from '../stop-writers.ts'
@@ -51,7 +52,6 @@ import type {
 import type { RunOutcome } from '../outcome.ts'
 import {
   checkPrune,
-  checkWanted,
   inTurnWithWriters,
   outcomesBefore,
   PruneChoice,
@@ -410,7 +410,7 @@ class PostgresJournal implements Journal {
     const chosen: (PrunedRun & SizedRun)[] = []
     const { clock } = this.#options.kernel
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      checkWanted(signal)
+      throwIfAborted('The prune', signal)
       const below = before
       const page = await inTurnWithWriters(clock, () => this.#reader.sizes(below))
       if (page.length === 0) break
@@ -443,7 +443,7 @@ class PostgresJournal implements Journal {
     const { clock } = this.#options.kernel
     let found = 0
     for (let after = ''; ;) {
-      checkWanted(signal)
+      throwIfAborted('The prune', signal)
       const parameters = [after, before]
       const [row] = await inTurnWithWriters(clock, () =>
         this.#readLink.call<[string | null, number, number]>('be pruned', statement, parameters),
@@ -476,7 +476,7 @@ class PostgresJournal implements Journal {
     const bytes = Number(await this.#call<string>('artifact_orphans_1', []))
     const { clock } = this.#options.kernel
     for (let isMore = true; isMore;) {
-      checkWanted(signal)
+      throwIfAborted('The prune', signal)
       isMore = await inTurnWithWriters(clock, () => this.#stored.sweepSlice())
     }
     return bytes + (await this.#removeFolders())

@@ -10,9 +10,10 @@
  *  P3  Oldest first. A prune that was stopped in between has removed the oldest runs; the next one drops what is left
  *      empty.
  */
+import { throwIfAborted } from '../../kernel/abort.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isRefused } from '../../store/postgres/link.ts'
-import { checkWanted, inTurnWithWriters } from '../prune.ts'
+import { inTurnWithWriters } from '../prune.ts'
 import type { RunRecord } from './reader.ts'
 
 /** What a run is removed by. */
@@ -54,7 +55,7 @@ export class Pruning {
       const runs = oldestFirst.filter(({ period }) => whole.has(period) === isWhole)
       const atOnce = isWhole ? markedAtOnce : removedAtOnce
       for (let from = 0; from < runs.length; from += atOnce) {
-        checkWanted(signal)
+        throwIfAborted('The prune', signal)
         const slice = runs.slice(from, from + atOnce)
         for (const run of await this.#removeSlice(slice, !isWhole)) gone.add(run)
       }
@@ -84,7 +85,7 @@ export class Pruning {
     for (const period of await this.#host.call<readonly number[]>('empty_periods_1', [])) {
       // The history goes last: by it a week is found that was dropped in part.
       for (const table of partitioned.toReversed()) {
-        checkWanted(signal)
+        throwIfAborted('The prune', signal)
         await this.#drop(`${this.#host.schema}.${table}`, period)
       }
     }

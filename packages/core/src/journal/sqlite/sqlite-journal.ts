@@ -12,6 +12,7 @@
  * The writing thread is shared by all journals of the process on this file (write-side.ts). The reading thread
  * starts with the first question. Neither keeps the process alive unless something is under way.
  */
+import { throwIfAborted } from '../../kernel/abort.ts'
 import { Life, type StopOptions } from '../../kernel/service.ts'
 import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { defaultQuota } from '../../artifacts/artifact-store.ts'
@@ -49,7 +50,6 @@ import type {
 import type { RunOutcome } from '../outcome.ts'
 import {
   checkPrune,
-  checkWanted,
   inTurnWithWriters,
   outcomesBefore,
   PruneChoice,
@@ -324,7 +324,7 @@ class SqliteJournal implements Journal {
     const choice = new PruneChoice(options)
     const chosen: (SizedRun & { readonly run: number })[] = []
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      checkWanted(signal)
+      throwIfAborted('The prune', signal)
       const below = before
       const ask = () => this.#ask({ type: 'sizes', before: below })
       const page = await inTurnWithWriters(this.#kernel.clock, ask)
@@ -394,7 +394,7 @@ class SqliteJournal implements Journal {
   /** Repeats a step of a prune until it says that there is no more. */
   async #repeat(signal: AbortSignal | undefined, step: () => Promise<boolean>): Promise<void> {
     for (let isMore = true; isMore;) {
-      checkWanted(signal)
+      throwIfAborted('The prune', signal)
       isMore = await inTurnWithWriters(this.#kernel.clock, step)
     }
   }
