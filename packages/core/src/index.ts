@@ -50,7 +50,8 @@ export type { Concurrency, ResourceOptions, Resources } from './capacity/resourc
 export type { Place, PlaceContext } from './places/place.ts'
 export type { ArtifactOptions } from './run/run-artifacts.ts'
 export type { ThreadOptions } from './run/run-threads.ts'
-export { run, startRun, type GraphResult, type Run, type RunOptions } from './run/run.ts'
+export { run, startRun, type GraphResult, type Run } from './run/run.ts'
+export type { RunOptions } from './run/run-options.ts'
 export {
   Scheduler,
   type AddOptions,

@@ -24,15 +24,9 @@ import type { Part, PartEnd } from '../scheduler/part.ts'
 import { ElementPast } from './element-past.ts'
 import { fromErrorRecord, toErrorRecord } from './error-record.ts'
 import { beginPart, untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
-import {
-  neededFor,
-  ownLimits,
-  placement,
-  reader,
-  runJob,
-  withValue,
-  type PlacedNode,
-} from './placed.ts'
+import { runJob, withValue } from './job-input.ts'
+import { neededFor, ownLimits, placement } from './node-limits.ts'
+import { reader, type PlacedNode } from './placed.ts'
 import { isSetAside } from './starts.ts'
 
 /** Milliseconds between two reports of how far a map has come. */

@@ -1,7 +1,6 @@
-import { shield, type RunnerContext } from '../attempts/attempt.ts'
-import { final } from '../attempts/retry.ts'
+import type { RunnerContext } from '../attempts/attempt.ts'
 import { attemptDefaults } from '../attempts/runner.ts'
-import { HeddleError, isError } from '../errors.ts'
+import { HeddleError } from '../errors.ts'
 import {
   isGraph,
   nameOfReference,
@@ -11,23 +10,13 @@ import {
   type NodeRef,
   type OutputOf,
 } from '../graph/graph.ts'
-import {
-  checkFlag,
-  checkFunction,
-  checkMethods,
-  checkName,
-  checkOptions,
-  checkRecord,
-  checkText,
-  type OptionNames,
-} from '../kernel/check.ts'
-import { isThenable } from '../kernel/call.ts'
+import { newRunId } from '../journal/run-id.ts'
+import { checkName } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { kernelOf } from '../kernel/kernel.ts'
 import { NameMap } from '../kernel/name-map.ts'
 import { Slices } from '../kernel/slices.ts'
 import { afterReactions } from '../kernel/turn.ts'
-import { checkWait } from '../kernel/waiters.ts'
 import type { Places } from '../places/find-place.ts'
 import { loopPlace } from '../places/loop.ts'
 import { sharedThreadPlace, threadPlace } from '../places/thread.ts'
@@ -40,116 +29,18 @@ import {
   type SchedulerOptions,
 } from '../scheduler/scheduler.ts'
 import { parkedInThread } from '../threads/inside.ts'
-import { checkRunKey } from '../journal/checks.ts'
-import type { CommitGuard } from '../journal/journal.ts'
-import { retryOf } from '../journal/retry.ts'
-import { newRunId } from '../journal/run-id.ts'
+import { checkInputs } from './check-inputs.ts'
+import { commitOutcome, withArtifacts } from './commit-outcome.ts'
 import { Grower } from './grower.ts'
 import type { AttemptContext } from './growth-host.ts'
-import {
-  addOptionsOf,
-  checkInputs,
-  dependenciesOf,
-  placeNodes,
-  runJob,
-  withInput,
-  withNodeName,
-  type PlacedNode,
-  type PlacedNodes,
-} from './placed.ts'
-import { checkArtifacts, RunArtifacts, type ArtifactOptions } from './run-artifacts.ts'
-import { checkThreads, ownThreads, threadStopTime, type ThreadOptions } from './run-threads.ts'
+import { runJob, withInput } from './job-input.ts'
+import { addOptionsOf, withNodeName } from './node-limits.ts'
+import { dependenciesOf, placeNodes, type PlacedNode, type PlacedNodes } from './placed.ts'
+import { RunArtifacts } from './run-artifacts.ts'
+import { checkRunOptions, type RunOptions } from './run-options.ts'
+import { ownThreads, threadStopTime } from './run-threads.ts'
 import type * as SessionModule from './session.ts'
-import type { JournalOptions, RecordedRun, RunModule, Session } from './session.ts'
-
-export interface RunOptions
-  extends Omit<SchedulerOptions, 'unknown' | 'allowCycles' | 'keepOpen'>, JournalOptions {
-  /** Aborting it cancels the run at once. */
-  readonly signal?: AbortSignal
-  /** Milliseconds from its start after which the run is cancelled; 0 has passed already. No limit when absent. */
-  readonly deadline?: number
-  /** Other places than this process's loop and its shared thread pool. */
-  readonly places?: Places
-  /** Threads of its own instead of those that all runs of the process share: how many, and how much memory each may take. */
-  readonly threads?: ThreadOptions
-  /** Limits and place of what jobs write with `ctx.artifact()`. */
-  readonly artifacts?: ArtifactOptions
-  /** Words that are recorded with the run and listed with it: what it was started from, by what. */
-  readonly labels?: Readonly<Record<string, string>>
-}
-
-const optionNames = {
-  concurrency: 1,
-  retries: 1,
-  retryBaseDelay: 1,
-  timeout: 1,
-  resources: 1,
-  capacity: 1,
-  aging: 1,
-  cancelGrace: 1,
-  abortGrace: 1,
-  observer: 1,
-  kernel: 1,
-  journal: 1,
-  key: 1,
-  resume: 1,
-  from: 1,
-  allowChanges: 1,
-  title: 1,
-  module: 1,
-  journalRetry: 1,
-  onJournalTrouble: 1,
-  signal: 1,
-  deadline: 1,
-  places: 1,
-  labels: 1,
-  artifacts: 1,
-  threads: 1,
-} satisfies OptionNames<RunOptions>
-
-const placeNames = { loop: 1, thread: 1, fleet: 1 } satisfies OptionNames<Places>
-
-const moduleNames = { file: 1, args: 1 } satisfies OptionNames<RunModule>
-
-/** The values that the scheduler does not check itself: before the journal has anything of the run. */
-function checkValues(options: RunOptions): void {
-  const { signal, deadline, places = {}, journal, resume = false, allowChanges, title } = options
-  checkWait({ signal, deadline })
-  checkOptions(places, placeNames, 'places')
-  for (const [name, place] of Object.entries(places)) {
-    if (place !== undefined) checkMethods(`places.${name}`, place, ['run'], 'a place')
-  }
-  if (journal !== undefined && typeof journal !== 'string') {
-    const expected = "an address ('memory', 'sqlite:runs.db'), or a journal that is open"
-    checkMethods('journal', journal, ['openRun', 'resumeRun'], expected)
-  }
-  if (typeof resume !== 'boolean' && typeof resume !== 'string') {
-    const expected = 'the id of a run, or true for the last one'
-    throw new HeddleError('HDL_BAD_OPTION', { option: 'resume', value: resume, expected })
-  }
-  if (options.key !== undefined) checkRunKey(options.key)
-  if (options.from !== undefined) checkName('from', options.from)
-  if (options.journalRetry !== undefined) retryOf(options.journalRetry)
-  if (options.onJournalTrouble !== undefined) {
-    checkFunction('onJournalTrouble', options.onJournalTrouble)
-  }
-  if (allowChanges !== undefined) checkFlag('allowChanges', allowChanges)
-  if (title !== undefined) checkText('title', title)
-  if (options.module !== undefined) checkModule(options.module)
-  if (options.artifacts !== undefined) checkArtifacts(options.artifacts)
-  if (options.threads !== undefined) checkThreads(options.threads)
-  if (options.labels !== undefined) {
-    checkRecord('labels', options.labels, "an object of texts: { graph: 'nightly' }")
-    for (const [name, text] of Object.entries(options.labels)) checkText(`labels.${name}`, text)
-  }
-}
-
-function checkModule(module: RunModule): void {
-  checkRecord('module', module, "an object: { file: '/work/build.ts', args: [] }")
-  checkOptions(module, moduleNames, 'module')
-  checkText('module.file', module.file)
-  for (const [i, arg] of (module.args ?? []).entries()) checkText(`module.args[${i}]`, arg)
-}
+import type { RecordedRun, Session } from './session.ts'
 
 function checkGraph(graph: Graph): void {
   if (isGraph(graph)) return
@@ -219,7 +110,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   // A program and its thread jobs may share one file. A thread that imports the file to get at a job
   // must not run the program again: there, this call simply never returns.
   if (parkedInThread()) return new Promise(() => {})
-  checkOptions(options, optionNames)
+  checkRunOptions(options)
   checkGraph(graph)
   const {
     signal,
@@ -239,7 +130,6 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     threads,
     ...limits
   } = options
-  checkValues(options)
   const kernel = kernelOf(options)
   const { clock } = kernel
   sealGraph(graph)
@@ -297,7 +187,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     record: (context, outcome, node, part) =>
       session === undefined
         ? withArtifacts(artifacts, context, outcome)
-        : record(scheduler, context, outcome, leftovers, (value, guard) =>
+        : commitOutcome(scheduler, context, outcome, leftovers, (value, guard) =>
             session.recorder.partSucceeded(node, context.attempt, part, value, guard),
           ),
     addNode: (parent, placed, done) =>
@@ -310,7 +200,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
       placed.node.grows === undefined ? execute(placed, context) : grower.run(placed, context)
     if (session === undefined) return withArtifacts(artifacts, context, call())
     const outcome = session.begin(context, session.setAside.get(name) ?? 0, call)
-    return record(scheduler, context, outcome, leftovers, (value, guard) =>
+    return commitOutcome(scheduler, context, outcome, leftovers, (value, guard) =>
       session.recorder.succeeded(name, context.attempt, value, guard),
     )
   }
@@ -425,77 +315,6 @@ async function conclude(
     }
   } finally {
     await close()
-  }
-}
-
-/**
- * A success counts once it is in the journal. A journal that cannot be written ends the run.
- *
- * From the moment in which its value is encoded nothing else can end the attempt: a timeout or a cancel would then
- * make a failure of what the journal holds as a success. Before, they end it, and nothing is written
- * (docs/decisions/0116).
- *
- * `leftovers`: what the attempt still writes when its job has returned; it throws when the job must not have returned yet.
- */
-function record(
-  scheduler: Scheduler,
-  context: RunnerContext,
-  outcome: unknown,
-  leftovers: (context: RunnerContext) => Promise<unknown> | undefined,
-  makeDurable: (value: unknown, guard: CommitGuard) => Promise<void>,
-): unknown {
-  const fail = (error: unknown): never => {
-    if (!isError(error, 'HDL_NOT_CLONEABLE')) {
-      scheduler.cancel({ source: 'shutdown', reason: 'the journal cannot be written', abort: true })
-    }
-    throw final(error as Error)
-  }
-  const commit = (value: unknown): unknown => {
-    const pending = leftovers(context)
-    return pending === undefined ? write(value) : pending.then(() => commit(value))
-  }
-  const write = (value: unknown): unknown => {
-    // How an aborted attempt has ended is known. Any other ends with this error: not by the cancel that follows.
-    const onFailure = (error: unknown): unknown => (shield(context) ? fail(error) : value)
-    if (context.cancelled) return value
-    try {
-      return makeDurable(value, new ShieldGuard(context)).then(() => value, onFailure)
-    } catch (error) {
-      return onFailure(error)
-    }
-  }
-  // Awaiting what is there already would cost a job that does little as much as the job itself.
-  return isThenable(outcome) ? Promise.resolve(outcome).then(commit) : commit(outcome)
-}
-
-/** A job has ended when its artifacts are written, too. Without a journal, which waits for them itself. */
-function withArtifacts(
-  artifacts: RunArtifacts | undefined,
-  context: RunnerContext,
-  outcome: unknown,
-): unknown {
-  if (artifacts === undefined) return outcome
-  const finish = (value: unknown): unknown => {
-    const pending = artifacts.pending(context)
-    return pending === undefined ? value : pending.then(() => finish(value))
-  }
-  return isThenable(outcome) ? Promise.resolve(outcome).then(finish) : finish(outcome)
-}
-
-/** Shields the attempt when its result is encoded. */
-class ShieldGuard implements CommitGuard {
-  readonly #context: RunnerContext
-
-  constructor(context: RunnerContext) {
-    this.#context = context
-  }
-
-  get cancelled(): boolean {
-    return this.#context.cancelled
-  }
-
-  close(): boolean {
-    return shield(this.#context)
   }
 }
 

@@ -1246,8 +1246,7 @@ export class Scheduler {
     }
 
     mayRetry(node: Node): boolean {
-      if (node.index < 0)
-        return this.#of.#refusal(node, (node as Part).drains) === undefined
+      if (node.index < 0) return this.#of.#refusal(node, (node as Part).drains) === undefined
       return !node.removed && (!this.#of.#isEnding || this.#of.#refusal(node, false) === undefined)
     }
 
