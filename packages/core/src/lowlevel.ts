@@ -184,7 +184,7 @@ export { examinePostgres, type PostgresReport } from './store/postgres/examine.t
 
 // run/: how two graphs differ, which runs can be gone on with.
 export { PresentItems } from './codec/present.ts'
-export type { RunModule } from './run/session.ts'
+export type { RunModule } from './run/run-journal.ts'
 export { describeDifference, type GraphDifference } from './run/compare.ts'
 export { fromErrorRecord, toErrorRecord } from './run/error-record.ts'
 export { runJob } from './run/job-input.ts'

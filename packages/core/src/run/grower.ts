@@ -7,6 +7,7 @@ import { Part, ownerOf } from '../scheduler/part.ts'
 import type { AttemptContext, GrowthHost } from './growth-host.ts'
 import { runMap } from './map.ts'
 import type { PlacedNode } from './placed.ts'
+import type { RunJournal } from './run-journal.ts'
 import { Signals } from './signals.ts'
 import { JournaledSteps, RememberedSteps } from './step-past.ts'
 import { Steps, type StepHost, type StepSource, type Wake } from './steps.ts'
@@ -27,11 +28,11 @@ export class Grower {
   #hearsDrain = false
 
   constructor(host: GrowthHost) {
-    const { clock, growth, session } = host
+    const { clock, growth, journal } = host
     this.#wakes = new Deadlines(clock, (wake) => wake.onWake())
     this.#host = {
       ...host,
-      signals: session?.signals ?? new Signals(),
+      signals: journal?.signals ?? new Signals(),
       wakeAt: (wake, delay) => this.#wakes.set(wake, clock.now() + delay),
       forgetWake: (wake) => {
         this.#wakes.delete(wake)
@@ -103,16 +104,16 @@ export class Grower {
 
   #sourceOf(context: AttemptContext): StepSource {
     const { entry, attempt } = context
-    const { session } = this.#host
+    const { journal } = this.#host
     const rows = entry instanceof Part ? (entry.options.past as PastRows) : undefined
     const isElement = entry instanceof Part && entry.options.kind === 'element'
-    if (session === undefined || isElement) return this.#rememberedFor(entry, rows)
+    if (journal === undefined || isElement) return this.#rememberedFor(entry, rows)
     const root = entry instanceof Part ? entry.root : entry
-    if (attempt > 0) return { past: readSteps(session, root.name), memory: undefined }
+    if (attempt > 0) return { past: readSteps(journal, root.name), memory: undefined }
     if (entry instanceof Part) {
       return this.#active.get(entry.parent)?.source ?? { past: undefined, memory: undefined }
     }
-    const past = session.isResumed ? readSteps(session, root.name) : undefined
+    const past = journal.isResumed ? readSteps(journal, root.name) : undefined
     return { past, memory: undefined }
   }
 
@@ -125,6 +126,6 @@ export class Grower {
   }
 }
 
-function readSteps(session: NonNullable<GrowthHost['session']>, node: string): JournaledSteps {
-  return new JournaledSteps(session.parts(node))
+function readSteps(journal: RunJournal, node: string): JournaledSteps {
+  return new JournaledSteps(journal.parts(node))
 }

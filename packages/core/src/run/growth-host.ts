@@ -6,14 +6,14 @@ import type { PartDetail } from '../journal/journal.ts'
 import type { NodeAttempt, NodeContext } from '../scheduler/attempt.ts'
 import type { Growth } from '../scheduler/scheduler.ts'
 import type { PlacedNode, PlacedNodes } from './placed.ts'
-import type { Session } from './session.ts'
+import type { RunJournal } from './run-journal.ts'
 
 export interface GrowthHost {
   readonly growth: Growth
   readonly clock: Clock
   readonly nodes: PlacedNodes
   readonly places: Places
-  readonly session: Session | undefined
+  readonly journal: RunJournal | undefined
   /** Makes the success of a part durable before it counts, where there is a journal. */
   record(context: RunnerContext, outcome: unknown, node: string, part: PartDetail): unknown
   /** Runs a node: for those of a sub-graph. */
@@ -26,12 +26,12 @@ export interface GrowthHost {
 
 /** Calls the job of a part (R5, R6). */
 export function beginPart(
-  { session }: GrowthHost,
+  { journal }: GrowthHost,
   context: RunnerContext,
   interruptions: number,
   call: () => unknown,
 ): unknown {
-  return session === undefined ? call() : session.begin(context, interruptions, call)
+  return journal === undefined ? call() : journal.begin(context, interruptions, call)
 }
 
 /** The context of a node in all its roles. */

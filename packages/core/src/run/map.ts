@@ -109,17 +109,17 @@ class MapRun {
   }
 
   async run(): Promise<unknown> {
-    const { growth, session } = this.#host
+    const { growth, journal } = this.#host
     const { name } = this.#placed
     const source = await this.#source()
     suspendAttempt(this.#context)
     growth.describe(this.#context, () => this.#describe())
-    if (session?.isResumed === true) {
+    if (journal?.isResumed === true) {
       this.#past = await ElementPast.read(
-        (options) => session.parts(name, options),
+        (options) => journal.parts(name, options),
         this.#spec.collect,
       )
-      if (this.#past.hasFailures) session.recorder.noteFailedParts(name)
+      if (this.#past.hasFailures) journal.recorder.noteFailedParts(name)
     }
     try {
       await this.#fill(source)

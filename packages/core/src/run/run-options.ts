@@ -16,7 +16,7 @@ import type { Places } from '../places/find-place.ts'
 import type { SchedulerOptions } from '../scheduler/scheduler.ts'
 import { checkArtifacts, type ArtifactOptions } from './run-artifacts.ts'
 import { checkThreads, type ThreadOptions } from './run-threads.ts'
-import type { JournalOptions, RunModule } from './session.ts'
+import type { JournalOptions, RunModule } from './run-journal.ts'
 
 export interface RunOptions
   extends Omit<SchedulerOptions, 'unknown' | 'allowCycles' | 'keepOpen'>, JournalOptions {

@@ -39,8 +39,9 @@ import { dependenciesOf, placeNodes, type PlacedNode, type PlacedNodes } from '.
 import { RunArtifacts } from './run-artifacts.ts'
 import { checkRunOptions, type RunOptions } from './run-options.ts'
 import { ownThreads, threadStopTime } from './run-threads.ts'
-import type * as SessionModule from './session.ts'
-import type { RecordedRun, Session } from './session.ts'
+import type * as RunJournalModule from './run-journal.ts'
+import type { RunJournal } from './run-journal.ts'
+import type { EndedRun } from './run-opener.ts'
 
 function checkGraph(graph: Graph): void {
   if (isGraph(graph)) return
@@ -148,31 +149,31 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
   }
   // What add() would refuse is found before the journal has anything of the run.
   if (journal !== undefined) await checkLimits(nodes, recorded, clock)
-  const session = await connect(graph, options, journaled)
-  if (session !== undefined && 'recorded' in session) {
-    const result = Promise.resolve(graphResult(session.recorded, session.runId, graph))
+  const runJournal = await openJournaledRun(graph, options, journaled)
+  if (runJournal !== undefined && 'recorded' in runJournal) {
+    const result = Promise.resolve(graphResult(runJournal.recorded, runJournal.runId, graph))
     const send = async (): Promise<never> => {
       throw new HeddleError('HDL_RUN_ENDED', { action: 'send()' })
     }
-    return { id: session.runId, isRecorded: true, isResumed: true, scheduler, result, send }
+    return { id: runJournal.runId, isRecorded: true, isResumed: true, scheduler, result, send }
   }
   const growth = growthOf(scheduler)
-  if (session !== undefined) {
-    growth.setIdentity(session.runId)
-    scheduler.observe(session.recorder.observe)
-    session.steer(scheduler)
+  if (runJournal !== undefined) {
+    growth.setIdentity(runJournal.runId)
+    scheduler.observe(runJournal.recorder.observe)
+    runJournal.steer(scheduler)
   }
   try {
-    await addNodes(scheduler, nodes, session, clock)
+    await addNodes(scheduler, nodes, runJournal, clock)
   } catch (error) {
     // The journal must not stay locked for that.
-    await session?.close()
+    await runJournal?.close()
     throw error
   }
-  const store = artifactOptions.store ?? session?.artifacts
+  const store = artifactOptions.store ?? runJournal?.artifacts
   const artifacts =
     store &&
-    new RunArtifacts(session?.runId ?? newRunId(kernel), store, artifactOptions.quota, growth)
+    new RunArtifacts(runJournal?.runId ?? newRunId(kernel), store, artifactOptions.quota, growth)
   const leftovers = (context: RunnerContext): Promise<unknown> | undefined => {
     const objection = growth.objectionTo(context as AttemptContext)
     if (objection !== undefined) throw objection
@@ -183,12 +184,12 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     clock,
     nodes,
     places: available,
-    session,
+    journal: runJournal,
     record: (context, outcome, node, part) =>
-      session === undefined
+      runJournal === undefined
         ? withArtifacts(artifacts, context, outcome)
         : commitOutcome(scheduler, context, outcome, leftovers, (value, guard) =>
-            session.recorder.partSucceeded(node, context.attempt, part, value, guard),
+            runJournal.recorder.partSucceeded(node, context.attempt, part, value, guard),
           ),
     addNode: (parent, placed, done) =>
       addNode(placed, done, (name, added) => growth.add(parent, name, added)),
@@ -198,21 +199,21 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     const placed = nodes.get(name)!
     const call = (): unknown =>
       placed.node.grows === undefined ? execute(placed, context) : grower.run(placed, context)
-    if (session === undefined) return withArtifacts(artifacts, context, call())
-    const outcome = session.begin(context, session.setAside.get(name) ?? 0, call)
+    if (runJournal === undefined) return withArtifacts(artifacts, context, call())
+    const outcome = runJournal.begin(context, runJournal.setAside.get(name) ?? 0, call)
     return commitOutcome(scheduler, context, outcome, leftovers, (value, guard) =>
-      session.recorder.succeeded(name, context.attempt, value, guard),
+      runJournal.recorder.succeeded(name, context.attempt, value, guard),
     )
   }
   const running = new Promise<void>(afterReactions).then(() =>
     scheduler.run(work, { signal, deadline }),
   )
   return {
-    id: session?.runId,
+    id: runJournal?.runId,
     isRecorded: false,
-    isResumed: session?.isResumed ?? false,
+    isResumed: runJournal?.isResumed ?? false,
     scheduler,
-    result: conclude(running, session, graph, async () => {
+    result: conclude(running, runJournal, graph, async () => {
       grower.close()
       await pool?.stop({ deadline: threadStopTime })
     }),
@@ -221,26 +222,26 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
       if (scheduler.state === 'finished' || scheduler.state === 'cancelled') {
         throw new HeddleError('HDL_RUN_ENDED', { action: 'send()' })
       }
-      if (session === undefined) grower.receive(name, value)
-      else await session.send(name, value)
+      if (runJournal === undefined) grower.receive(name, value)
+      else await runJournal.send(name, value)
     },
   }
 }
 
 /** Kept: to ask the loader again takes 0.5 ms. */
-let sessionModule: typeof SessionModule | undefined
+let runJournalModule: typeof RunJournalModule | undefined
 
 /** The connection to the journal. Loaded only here: most programs run without, and need not pay for it. */
-async function connect(
+async function openJournaledRun(
   graph: Graph,
   options: RunOptions,
   limits: Readonly<Record<string, unknown>>,
-): Promise<Session | RecordedRun | undefined> {
+): Promise<RunJournal | EndedRun | undefined> {
   const { journal, resume, key, from } = options
   const isRecorded = journal !== undefined || key !== undefined || from !== undefined
   if (!isRecorded && !resume) return undefined
-  sessionModule ??= await import('./session.ts')
-  return sessionModule.openSession(graph, { ...options, limits }, kernelOf(options))
+  runJournalModule ??= await import('./run-journal.ts')
+  return runJournalModule.openRunJournal(graph, { ...options, limits }, kernelOf(options))
 }
 
 async function checkLimits(
@@ -260,18 +261,18 @@ async function checkLimits(
 async function addNodes(
   scheduler: Scheduler,
   nodes: PlacedNodes,
-  session: Session | undefined,
+  runJournal: RunJournal | undefined,
   clock: Clock,
 ): Promise<void> {
   const slices = new Slices(clock)
   const add = (name: string, options: AddOptions): boolean => scheduler.add(name, options)
   for (const placed of nodes.values()) {
-    const isDone = session?.finished.has(placed.name) === true
-    const done = isDone ? { value: session.finished.get(placed.name) } : undefined
+    const isDone = runJournal?.finished.has(placed.name) === true
+    const done = isDone ? { value: runJournal.finished.get(placed.name) } : undefined
     addNode(placed, done, add)
     if (slices.due) await slices.next()
   }
-  for (const { name, after, value } of session?.ended ?? []) {
+  for (const { name, after, value } of runJournal?.ended ?? []) {
     scheduler.add(name, { after, done: true, value })
     if (slices.due) await slices.next()
   }
@@ -301,17 +302,17 @@ function graphResult(ended: RunResult, id: string | undefined, graph: Graph): Gr
 /** Everything is on disk before the caller hears of the end. */
 async function conclude(
   running: Promise<RunResult>,
-  session: Session | undefined,
+  runJournal: RunJournal | undefined,
   graph: Graph,
   close: () => Promise<void>,
 ): Promise<GraphResult> {
   try {
     try {
       const ended = await running
-      const { duration = ended.duration } = { duration: session?.recorder.elapsed }
-      return graphResult({ ...ended, duration }, session?.runId, graph)
+      const { duration = ended.duration } = { duration: runJournal?.recorder.elapsed }
+      return graphResult({ ...ended, duration }, runJournal?.runId, graph)
     } finally {
-      await session?.close()
+      await runJournal?.close()
     }
   } finally {
     await close()

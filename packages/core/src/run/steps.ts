@@ -301,7 +301,7 @@ export class Steps implements AttemptSteps {
     { value, take }: { readonly value: unknown; readonly take: () => void },
   ): Promise<unknown> {
     take()
-    await this.#host.session?.recorder.partSucceeded(
+    await this.#host.journal?.recorder.partSucceeded(
       this.#node,
       this.#context.attempt,
       { path },
@@ -485,7 +485,7 @@ export class Steps implements AttemptSteps {
 
   /** A failure of the attempt that was interrupted. When this attempt ends badly it does not stand any more. */
   #standingFailure({ error }: PastStep): Error {
-    this.#host.session?.recorder.noteFailedParts(this.#node)
+    this.#host.journal?.recorder.noteFailedParts(this.#node)
     return fromErrorRecord(error!)
   }
 
@@ -520,7 +520,7 @@ export class Steps implements AttemptSteps {
   }
 
   #note(state: 'suspended' | 'succeeded' | 'failed', part: PartDetail, error?: unknown): void {
-    this.#host.session?.recorder.part(this.#node, this.#context.attempt, state, part, error)
+    this.#host.journal?.recorder.part(this.#node, this.#context.attempt, state, part, error)
   }
 
   #checkOpen(): void {

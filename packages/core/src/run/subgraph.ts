@@ -80,11 +80,11 @@ async function join(
   context: AttemptContext,
   host: GrowthHost,
 ): Promise<readonly string[]> {
-  const { clock, session, growth } = host
+  const { clock, journal, growth } = host
   const headers = await headersOf(scope.graph, clock, { prefix: scope.prefix, parent: placed.name })
   // First: what cannot join the run is not announced in its journal.
   const nodes = await placeNodes(host.nodes, scope, host.places, clock)
-  const past = await session?.growInto(placed.name, headers).catch((error: unknown) => {
+  const past = await journal?.growInto(placed.name, headers).catch((error: unknown) => {
     throw isError(error, 'HDL_GRAPH_CHANGED') ? final(error) : error
   })
   const { finished, ended = [] } = past ?? {}

@@ -153,7 +153,7 @@ const checked: Readonly<Record<string, Checked>> = {
   SubgraphOptions: { call: (o) => new Graph().subgraph('a', () => new Graph(), o) },
   RunOptions: {
     call: (o) => run(new Graph(), o),
-    also: ['scheduler/scheduler.ts#SchedulerOptions', 'run/session.ts#JournalOptions'],
+    also: ['scheduler/scheduler.ts#SchedulerOptions', 'run/run-journal.ts#JournalOptions'],
   },
   ThreadOptions: { call: (o) => run(new Graph(), { threads: o }) },
   ArtifactOptions: { call: (o) => run(new Graph(), { artifacts: o }) },

@@ -5,7 +5,11 @@ import test from 'node:test'
 import { Graph, isError, job, run } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
 import { systemKernel } from '../../src/kernel/kernel.ts'
-import { openSession, type Session, type SessionOptions } from '../../src/run/session.ts'
+import {
+  openRunJournal,
+  type RunJournal,
+  type RunJournalOptions,
+} from '../../src/run/run-journal.ts'
 import { CountedGraph, journals, temporaryFolder } from './kit.ts'
 
 test('a journal that was given by its address is opened and let go again', async (t) => {
@@ -64,26 +68,28 @@ test('a wrong limit of a node leaves the journal unlocked, and nothing of the ru
   assert.deepEqual(await reopened.runs(), [])
 })
 
-test('a session that could not be opened leaves nothing open', async (t) => {
+test('a run that could not be opened leaves nothing open', async (t) => {
   const address = `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`
   const { graph } = new CountedGraph().add({ a: [] })
   const limits = {}
-  await assert.rejects(openSession(graph, { journal: address, resume: true, limits }, systemKernel))
-  const open = async (more: Partial<SessionOptions> = {}): Promise<Session> => {
-    const session = await openSession(graph, { journal: address, limits, ...more }, systemKernel)
-    assert.ok('close' in session)
-    return session
+  await assert.rejects(
+    openRunJournal(graph, { journal: address, resume: true, limits }, systemKernel),
+  )
+  const open = async (more: Partial<RunJournalOptions> = {}): Promise<RunJournal> => {
+    const opened = await openRunJournal(graph, { journal: address, limits, ...more }, systemKernel)
+    assert.ok('close' in opened)
+    return opened
   }
-  const session = await open()
+  const first = await open()
   const beside = await open()
-  assert.notEqual(beside.runId, session.runId)
-  const resume = session.runId
+  assert.notEqual(beside.runId, first.runId)
+  const resume = first.runId
   await assert.rejects(open({ resume }), (error) => {
     assert.ok(isError(error, 'HDL_LOCKED'))
     assert.match(error.message, new RegExp(`pid ${process.pid} `))
     return true
   })
-  await session.close()
+  await first.close()
   await beside.close()
   await (await open({ resume })).close()
 })
