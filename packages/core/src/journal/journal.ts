@@ -60,7 +60,7 @@ export interface NodeHeader {
   readonly job: string
   readonly place: PlaceName
   readonly after: readonly string[]
-  /** A mark of its fixed input, to notice that it changed. */
+  /** The fingerprint of its fixed input, to notice that it changed. */
   readonly input?: string
   /** The sub-graph that it belongs to. */
   readonly parent?: string
@@ -134,7 +134,7 @@ export interface PartDetail {
   readonly path: string
   /** The job of a step. */
   readonly job?: string
-  /** A mark of the input of a step, to notice that it changed. */
+  /** The fingerprint of the input of a step, to notice that it changed. */
   readonly input?: string
   /** The version of the job of a step, where it has one. */
   readonly version?: string
@@ -410,7 +410,7 @@ export interface Journal extends RunningService, AsyncDisposable {
   /** @throws `HDL_RUN_EXISTS`; `HDL_KEY_TAKEN` with the run that has the key. */
   openRun(header: RunHeader): Promise<RunWriter>
   /**
-   * Goes on with a run that was interrupted, cancelled, or finished with failures.
+   * Resumes a run that was interrupted, cancelled, or finished with failures.
    * @throws `HDL_UNKNOWN_RUN`; `HDL_RUN_ENDED` when all of its nodes have succeeded; `HDL_LOCKED` when
    * it is being written.
    */

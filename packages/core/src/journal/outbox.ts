@@ -5,17 +5,17 @@
  *                 └───────────────┴──────── fail() ────────────────────┴──▶ failed
  *
  *  O1  Batches hold their rows in the order of add(), and are sent in that order.
- *  O2  A batch's waiters are told once: when it is durable, or when the journal has failed.
+ *  O2  The callers that wait for a batch are notified once: when it is durable, or when the journal has failed.
  *  O3  After a failure nothing is sent any more.
  *  O4  No more than `threadRows` rows and `threadText` characters are in the thread at a time.
  *  O5  What is sent in one turn of the loop is bounded, however much is waiting.
  *
- * All who wait for rows of one batch share one promise: a commit costs no object of its own.
+ * All callers that wait for rows of one batch share one promise: a commit costs no object of its own.
  *
  * Positions are given where the rows are written: other processes write to the same file.
  *
- * Rows that nobody waits for stay a little longer: what follows them in this turn of the loop goes with
- * them, and not after a commit of theirs.
+ * Rows that no caller waits for are held until the end of the turn: rows that follow in the same turn are then written in the
+ * same commit.
  */
 import type { HeddleError } from '../errors.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -41,7 +41,7 @@ const threadText = 16 * 2 ** 20
 /** Batches that are sent in one turn of the loop. */
 const batchesPerTurn = 4
 
-/** Rows and characters that may be pending before those who can wait are asked to. */
+/** Rows and characters that may be pending before waitRoom() waits. */
 const roomRows = 32_768
 const roomText = 32 * 2 ** 20
 
@@ -114,10 +114,10 @@ export class Outbox {
   #sentRows = 0
   #sentSize = 0
   #isPlanned = false
-  /** Whether rows that nobody waits for have been kept back once. */
+  /** Whether rows that no caller waits for have been held back once. */
   #isKept = false
   #failure: HeddleError | undefined
-  #isTold = false
+  #isReported = false
 
   constructor(host: OutboxHost) {
     this.#host = host
@@ -132,9 +132,9 @@ export class Outbox {
     return this.#failure
   }
 
-  /** Whether somebody has been told of the failure. */
-  get isFailureTold(): boolean {
-    return this.#isTold
+  /** Whether a caller has got the failure. */
+  get isFailureReported(): boolean {
+    return this.#isReported
   }
 
   get hasRoom(): boolean {
@@ -203,7 +203,7 @@ export class Outbox {
   /** Ends when everything so far is durable. */
   durable(): Promise<void> {
     if (this.#failure !== undefined) {
-      this.#isTold = true
+      this.#isReported = true
       return Promise.reject(this.#failure)
     }
     const last = this.#gathering.isEmpty
@@ -212,7 +212,7 @@ export class Outbox {
     return last?.durable() ?? Promise.resolve()
   }
 
-  /** As durable(), for those who do not want to wait for ever. */
+  /** As durable(), with a deadline and a signal. */
   waitDurable(what: string, options: WaitOptions): Promise<void> {
     const durable = this.durable()
     const isPatient = options.signal === undefined && options.deadline === undefined
@@ -249,10 +249,10 @@ export class Outbox {
     if (this.#failure !== undefined) return
     this.#failure = error
     for (const batch of [...this.#sent, ...this.#sealed, this.#gathering]) {
-      if (batch.isAwaited) this.#isTold = true
+      if (batch.isAwaited) this.#isReported = true
       batch.settle(error)
     }
-    if (this.#room.size > 0) this.#isTold = true
+    if (this.#room.size > 0) this.#isReported = true
     this.#room.failAll(error)
     this.#sent.length = 0
     this.#sealed.length = 0

@@ -42,7 +42,7 @@ export interface SideWriter {
 /** Where the rows of a writer go. */
 export interface WriterSide {
   readonly outbox: Outbox
-  /** Under which the run is held: told when it is lost. */
+  /** Under which the run is held: named in the error when the run is lost. */
   readonly session: number
   /** Carries out work that stores a value; again when that is worth it. */
   persist<T>(work: () => Promise<T>): Promise<T>
@@ -66,7 +66,7 @@ export class RowWriter implements RunWriter, SideWriter {
   readonly #host: WriterHost
   readonly #outbox: Outbox
   readonly #order = new RowOrder()
-  /** Log lines that were refused, by node, until there is room to say so. */
+  /** Log lines that were refused, by node, until there is room to log how many. */
   readonly #refused = new Map<string, { attempt: number; lines: number }>()
   #watcher: WriterWatcher | undefined
   /** Messages that were read from the mailbox before the run was ready for them, by number (J9). */
@@ -203,8 +203,8 @@ export class RowWriter implements RunWriter, SideWriter {
     })
   }
 
-  /** The run stands like this, without a row that says so. */
-  stand(state: RunState, endedAt: number | undefined): Promise<void> {
+  /** Sets the state of the run without a row in its history: a copied run has that row already. */
+  setStateWithoutRow(state: RunState, endedAt: number | undefined): Promise<void> {
     const code = checkRunState(state)
     const change = {
       type: 'state',
@@ -225,7 +225,7 @@ export class RowWriter implements RunWriter, SideWriter {
       this.#refused.set(node, { attempt, lines: (refused?.lines ?? 0) + 1 })
       return false
     }
-    if (this.#refused.size > 0) this.#confess(at)
+    if (this.#refused.size > 0) this.#logRefusedLines(at)
     for (const piece of cutText(text)) this.#addLog(node, attempt, at, piece)
     return true
   }
@@ -257,7 +257,7 @@ export class RowWriter implements RunWriter, SideWriter {
     const detail = elapsedDetail(elapsed)
     const endedAt = isEnd(state) ? at : null
     if (endedAt !== null) {
-      this.#confess(at)
+      this.#logRefusedLines(at)
       this.#ended = true
     }
     const change: RunChange = { type: 'state', run: this.#run, state: code, endedAt }
@@ -286,9 +286,9 @@ export class RowWriter implements RunWriter, SideWriter {
 
   async #close(): Promise<void> {
     try {
-      if (!this.#ended) this.#confess(this.#host.clock.wallTime())
+      if (!this.#ended) this.#logRefusedLines(this.#host.clock.wallTime())
       this.#order.push(() => this.#outbox.change({ type: 'leave', run: this.#run }))
-      const isKnown = this.#outbox.isFailureTold || this.#lost !== undefined
+      const isKnown = this.#outbox.isFailureReported || this.#lost !== undefined
       await this.flush().catch((error) => {
         if (!isKnown) throw error
       })
@@ -350,8 +350,8 @@ export class RowWriter implements RunWriter, SideWriter {
     this.#order.push(() => this.#outbox.add(this.#run, Kind.log, node, null, attempt, at, text))
   }
 
-  /** Nothing is dropped silently: how many lines are missing stands where they would have stood. */
-  #confess(at: number): void {
+  /** Logs how many lines were refused, where they would have been: nothing is dropped silently. */
+  #logRefusedLines(at: number): void {
     for (const [node, { attempt, lines }] of this.#refused) {
       const what = lines === 1 ? '1 line is' : `${lines} lines are`
       const text = `(${what} missing here: the journal was behind)`

@@ -46,8 +46,8 @@ export async function headersOf(
   const slices = new Slices(clock)
   for (const node of graph.nodes()) {
     const { job } = node
-    const mark = fingerprint(node, clock)
-    const input = typeof mark === 'string' ? mark : await mark
+    const made = fingerprint(node, clock)
+    const input = typeof made === 'string' ? made : await made
     const name = scope === undefined ? node.name : scope.prefix + node.name
     const after = scope === undefined ? node.after : node.after.map((each) => scope.prefix + each)
     headers.push({
@@ -56,14 +56,14 @@ export async function headersOf(
       place: job.place,
       after,
       input,
-      ...whatIsSpecial(node, scope),
+      ...optionalFields(node, scope),
     })
     if (slices.due) await slices.next()
   }
   return headers
 }
 
-function whatIsSpecial(
+function optionalFields(
   { grows, options: { when }, job: { version, redact } }: GraphNode,
   scope: HeaderScope | undefined,
 ): Partial<NodeHeader> | undefined {

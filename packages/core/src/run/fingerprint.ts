@@ -4,14 +4,14 @@ import type { GraphNode } from '../graph/graph.ts'
 import { encodeValue, type Pieces } from '../journal/encode.ts'
 import type { Clock } from '../kernel/clock.ts'
 
-/** Inputs that are not data have a mark as well: to notice that data takes their place. */
+/** Fingerprints of inputs that are not data: to notice when data takes their place. */
 const noInput = 'none'
 const fromResults = 'from results'
 const notData = 'not plain data'
 
 /**
- * A short mark of a node's input, to notice that it changed between two runs. Two inputs have the
- * same mark when they are equal as data; what is made from results, or is no data, has one mark each.
+ * The fingerprint of a node's input, to notice that it changed between two runs. Inputs that are equal as data have the same
+ * fingerprint. All inputs that are made from results share one, and all that are not data share another.
  *
  * By the encoding of results, in which equal data has equal bytes. `v8.serialize` tells apart a list of
  * integers from the same list that has held a fraction before (docs/decisions/0115).
@@ -22,7 +22,7 @@ export function fingerprint({ input }: GraphNode, clock: Clock): string | Promis
   return typeof input === 'function' ? fromResults : fingerprintOf(input, clock)
 }
 
-/** The mark of an input that is not made from results. */
+/** The fingerprint of an input that is not made from results. */
 export function fingerprintOf(input: unknown, clock: Clock): string | Promise<string> {
   if (input === undefined) return noInput
   if (typeof input === 'function') return notData
@@ -31,7 +31,7 @@ export function fingerprintOf(input: unknown, clock: Clock): string | Promise<st
     if (!('body' in encoding)) return hashPieces(encoding.pieces)
     return shortened(hash('sha256', encoding.body, 'base64url'))
   } catch (error) {
-    return markOf(error)
+    return fingerprintOfFailure(error)
   }
 }
 
@@ -40,7 +40,7 @@ async function hashPieces(pieces: Pieces): Promise<string> {
   try {
     for await (const piece of pieces) hashing.update(piece)
   } catch (error) {
-    return markOf(error)
+    return fingerprintOfFailure(error)
   }
   return shortened(hashing.digest('base64url'))
 }
@@ -50,8 +50,8 @@ function shortened(digest: string): string {
   return digest.slice(0, 16)
 }
 
-/** A thread job will say itself that its input is no data; a loop job may take whatever it likes. */
-function markOf(error: unknown): string {
+/** An input that cannot be encoded is not an error here: a loop job may take any value, and a thread job refuses it itself. */
+function fingerprintOfFailure(error: unknown): string {
   if (isError(error, 'HDL_NOT_CLONEABLE')) return notData
   throw error
 }

@@ -31,8 +31,8 @@ export function neededFor(
 export function ownLimits({ job, options }: GraphNode): OwnLimits {
   const needs = mergeNeeds(job.needs, options.needs)
   return {
-    ...limitsThatAreSet(job),
-    ...limitsThatAreSet(options),
+    ...definedLimits(job),
+    ...definedLimits(options),
     ...(needs !== undefined && { needs }),
   }
 }
@@ -45,7 +45,7 @@ export function addOptionsOf(placed: PlacedNode): Omit<AddOptions, 'after'> | un
     // It only waits for what it starts. Limits of a map are those of its elements.
     const { priority } = node.options
     const { timeout } = node.grows.kind === 'subgraph' ? node.options : {}
-    return { ...when, needs: { loop: 0 }, retries: 0, ...limitsThatAreSet({ priority, timeout }) }
+    return { ...when, needs: { loop: 0 }, retries: 0, ...definedLimits({ priority, timeout }) }
   }
   if (!hasLimits(node.job) && !hasLimits(node.options)) {
     return place === loopPlace ? when : { ...when, ...placement(place, node.job) }
@@ -88,7 +88,7 @@ function hasLimits({ retries, retryBaseDelay, timeout, needs, priority }: OwnLim
   )
 }
 
-function limitsThatAreSet({
+function definedLimits({
   retries,
   retryBaseDelay,
   timeout,

@@ -9,7 +9,7 @@ import { toErrorRecord } from './error-record.ts'
 /**
  * Writes what happens in a run to its journal.
  *
- * A success is committed before anybody hears of it: it is durable when dependents start and when the
+ * A success is committed before it is reported: it is durable when dependents start and when the
  * result is reported (law 6). All other transitions are appended on the way; their order is kept, so
  * a success on disk has everything before it on disk as well.
  */

@@ -36,7 +36,7 @@ export interface RecordedNode {
 }
 
 export interface RecordedRun {
-  /** Slots. `Infinity` for no limit. */
+  /** How many attempts run at once. `Infinity` for no limit. */
   readonly concurrency: number
   /** Each after its dependencies. */
   readonly nodes: readonly RecordedNode[]

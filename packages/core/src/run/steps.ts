@@ -179,11 +179,11 @@ export class Steps implements AttemptSteps {
       throw new HeddleError('HDL_BAD_OPTION', { option: 'job', value: job, expected })
     }
     const path = this.#pathOf(job.name, options.key)
-    const mark = fingerprintOf(input, this.#host.clock)
-    const inputMark = typeof mark === 'string' ? mark : await mark
+    const made = fingerprintOf(input, this.#host.clock)
+    const fingerprint = typeof made === 'string' ? made : await made
     const { name, version } = job
     const own = version === undefined ? undefined : { version }
-    const part: PartDetail = { path, job: name, input: inputMark, ...own }
+    const part: PartDetail = { path, job: name, input: fingerprint, ...own }
     const past = await this.#find(path)
     if (past !== undefined) this.#checkSame(past, part, input)
     if (past?.state === 'succeeded') return past.value as O

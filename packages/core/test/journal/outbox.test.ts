@@ -111,7 +111,7 @@ test('O2, O3: a failure is told to all who wait, wherever their rows are, and no
   assert.equal(rig.sent.length, before)
   assert.match(rig.outbox.failure!.message, /disk full/)
   assert.equal(rig.outbox.pending, 0)
-  assert.equal(rig.outbox.isFailureTold, true)
+  assert.equal(rig.outbox.isFailureReported, true)
   // An acknowledgement that was on its way changes nothing.
   rig.outbox.onDurable(1)
   assert.equal(rig.outbox.pending, 0)
@@ -121,9 +121,9 @@ test('a failure that nobody waited for counts as untold until somebody asks', as
   const rig = new Rig()
   rig.add(1)
   rig.outbox.fail(failure())
-  assert.equal(rig.outbox.isFailureTold, false)
+  assert.equal(rig.outbox.isFailureReported, false)
   await assert.rejects(rig.outbox.durable(), { code: 'HDL_STORE_FAILED' })
-  assert.equal(rig.outbox.isFailureTold, true)
+  assert.equal(rig.outbox.isFailureReported, true)
 })
 
 test('O4: what is in the thread is bounded; the rest follows as room is made', async () => {

@@ -260,7 +260,7 @@ class PostgresJournal implements Journal {
         await writer.flush()
         return this.#reader.countRows(lane)
       },
-      finish: ({ state, endedAt }) => writer.stand(state, endedAt),
+      finish: ({ state, endedAt }) => writer.setStateWithoutRow(state, endedAt),
       [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
     }
   }
