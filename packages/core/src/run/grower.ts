@@ -10,7 +10,8 @@ import type { PlacedNode } from './placed.ts'
 import type { RunJournal } from './run-journal.ts'
 import { Signals } from './signals.ts'
 import { JournaledSteps, RememberedSteps } from './step-past.ts'
-import { Steps, type StepHost, type StepSource, type Wake } from './steps.ts'
+import type { StepHost, Wake } from './step-host.ts'
+import { Steps, type StepSource } from './steps.ts'
 import { runSubgraph } from './subgraph.ts'
 
 /** Rows of the steps of an element that an earlier process has begun. */

@@ -12,14 +12,13 @@
  *   the job returns ──each step was listened to──▶ waits under way are dropped: they never settle (G13)
  *        └── a step that nothing listens to ──▶ HDL_STEP_NOT_AWAITED
  */
-import { resumeAttempt, suspendAttempt, type AttemptSteps } from '../attempts/attempt.ts'
+import type { AttemptSteps } from '../attempts/attempt.ts'
 import { keyedStepPath, numberedPath, stepKind } from '../attempts/part-path.ts'
-import { HeddleError, describe, reasonError } from '../errors.ts'
+import { HeddleError, describe } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
 import type { Job, Needs, SignalOptions, StepOptions } from '../graph/job.ts'
 import { isThenable } from '../kernel/call.ts'
 import { checkDuration, checkName, checkOptions } from '../kernel/check.ts'
-import type { Due } from '../kernel/deadlines.ts'
 import { isoTime, latestTime } from '../kernel/iso-time.ts'
 import { findPlace } from '../places/find-place.ts'
 import type { PartDetail } from '../journal/journal.ts'
@@ -27,27 +26,14 @@ import { Part, type PartEnd } from '../scheduler/part.ts'
 import { Attendance, Races, type Settlement } from './attendance.ts'
 import { fromErrorRecord } from './error-record.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { beginPart, type AttemptContext, type GrowthHost } from './growth-host.ts'
+import { beginPart, type AttemptContext } from './growth-host.ts'
 import { runJob } from './job-input.ts'
 import { neededFor, placement } from './node-limits.ts'
 import type { Signals } from './signals.ts'
 import type { PastStep, RememberedSteps, StepPast } from './step-past.ts'
+import type { StepHost, Wake } from './step-host.ts'
 import { StepPromise } from './step-promise.ts'
-
-/** What the steps of all attempts of a run share. */
-export interface StepHost extends GrowthHost {
-  readonly signals: Signals
-  /** Wakes sleeps: one timer for all of them (G11). */
-  wakeAt(item: Wake, milliseconds: number): void
-  forgetWake(item: Wake): void
-  /** While the run drains: ends the job that an attempt belongs to when nothing of it runs (G12). */
-  endIdle(context: AttemptContext): void
-}
-
-/** A sleep, or the deadline of a wait. */
-export interface Wake extends Due {
-  onWake(): void
-}
+import { StepWaits, type Call, type Wait } from './step-waits.ts'
 
 /** A wait for a signal. */
 interface SignalWait {
@@ -68,27 +54,6 @@ export interface StepSource {
   readonly memory: RememberedSteps | undefined
 }
 
-/** A call of a step, while its promise has not settled. */
-interface Call {
-  readonly attendance: Attendance
-  wait?: Wait
-}
-
-type Wait = {
-  readonly call: Call
-  readonly text: string
-  /** Whether the job has continued without it: it has lost a race. It does not suspend the job then. */
-  isLeft: boolean
-  /** Of a wait for a signal: while it is left it takes none. */
-  readonly leave?: () => void
-  readonly rejoin?: () => void
-  /** For programs, of a wait in which nothing of the job runs. */
-  readonly waitsFor?: { readonly signal?: string; readonly until?: number }
-  /** Set where the job waits for a step. Without it nothing of the job runs during this wait. */
-  readonly step?: Part
-  stop(reason: unknown): void
-}
-
 export class Steps implements AttemptSteps {
   readonly #context: AttemptContext
   readonly #host: StepHost
@@ -98,7 +63,7 @@ export class Steps implements AttemptSteps {
   readonly #prefix: string
   readonly #counts = new Map<string, number>()
   readonly #keys = new Set<string>()
-  readonly #waits = new Set<Wait>()
+  readonly #waits: StepWaits
   readonly #races = new Races()
   /** Calls that nothing listens to. */
   readonly #unheard = new Map<StepPromise<unknown>, string>()
@@ -112,6 +77,7 @@ export class Steps implements AttemptSteps {
     this.#context = context
     this.#host = host
     this.#source = source
+    this.#waits = new StepWaits(context, host)
     const { entry } = context
     this.#node = entry instanceof Part ? entry.root.name : entry.name
     this.#prefix = entry instanceof Part ? `${entry.options.path}/` : ''
@@ -120,8 +86,8 @@ export class Steps implements AttemptSteps {
     if (this.#isClosed) return
     host.growth.describe(
       context,
-      () => this.#describe(),
-      () => [...this.#waits].find(({ waitsFor }) => waitsFor !== undefined)?.waitsFor,
+      () => this.#waits.describe(),
+      () => this.#waits.waitsFor,
     )
     host.growth.onAttemptEnd(context, () => this.#close())
   }
@@ -154,7 +120,7 @@ export class Steps implements AttemptSteps {
       refused.catch(() => undefined)
       return refused
     }
-    const attendance = new Attendance(this.#races, () => this.#rejoin(call))
+    const attendance = new Attendance(this.#races, () => this.#waits.rejoin(call))
     const call: Call = { attendance }
     const called: StepPromise<T> = StepPromise.ofCall(start(call), {
       attendance,
@@ -349,9 +315,9 @@ export class Steps implements AttemptSteps {
       step,
       stop: (reason) => growth.stopPart(step, reason),
     }
-    this.#begin(wait)
+    this.#waits.begin(wait)
     const end = await promise
-    await this.#end(wait)
+    await this.#waits.end(wait)
     return end
   }
 
@@ -372,21 +338,20 @@ export class Steps implements AttemptSteps {
       ...(leave !== undefined && { leave }),
       ...(rejoin !== undefined && { rejoin }),
     }
-    this.#begin(wait)
+    this.#waits.begin(wait)
     // A run that is being cancelled does not wait for a sleep.
     this.#host.endIdle(this.#context)
     try {
       return await promise
     } finally {
       stop()
-      await this.#end(wait)
+      await this.#waits.end(wait)
     }
   }
 
   /** The steps that the job waits for; none while it sleeps or waits for signals, undefined while it runs itself. */
   get awaited(): readonly Part[] | undefined {
-    if (!this.#isWaiting || this.#hasReturned) return undefined
-    return [...this.#waits].flatMap(({ step }) => step ?? [])
+    return this.#waits.isWaiting && !this.#hasReturned ? this.#waits.steps : undefined
   }
 
   /** G12, of a job that is not itself a step. */
@@ -397,78 +362,10 @@ export class Steps implements AttemptSteps {
     }
   }
 
-  #begin(wait: Wait): void {
-    if (this.#waits.size === 0) this.#watch()
-    this.#waits.add(wait)
-    wait.call.wait = wait
-    if (!wait.isLeft) suspendAttempt(this.#context)
-    if (this.#context.cancelled) wait.stop(this.#reason())
-  }
-
-  async #end(wait: Wait): Promise<void> {
-    this.#waits.delete(wait)
-    delete wait.call.wait
-    if (this.#isClosed) return
-    if (this.#isWaiting) return this.#onLessToWaitFor()
-    await this.#takePermits()
-  }
-
-  /** Whether the job waits for something. */
-  get #isWaiting(): boolean {
-    for (const { isLeft } of this.#waits) if (!isLeft) return true
-    return false
-  }
-
-  async #takePermits(): Promise<void> {
-    await resumeAttempt(this.#context)
-    // Another wait has begun meanwhile.
-    if (this.#isWaiting) suspendAttempt(this.#context)
-  }
-
-  /** G15: what has lost a race against a promise that settles is left, and the job has its permits before it continues. */
+  /** G15: the job has its permits before it continues. */
   readonly #onSettling = (attendance: Attendance, how: Settlement): Promise<void> | undefined => {
     attendance.settle(how)
-    if (this.#isClosed || this.#waits.size === 0) return undefined
-    let isChanged = false
-    for (const wait of this.#waits) {
-      if (wait.isLeft || wait.call.attendance.isAttended) continue
-      wait.isLeft = true
-      wait.leave?.()
-      isChanged = true
-    }
-    return isChanged && !this.#isWaiting ? this.#takePermits() : undefined
-  }
-
-  /** The job waits again for what it had left. */
-  #rejoin({ wait }: Call): void {
-    if (wait === undefined || !wait.isLeft || this.#isClosed) return
-    wait.isLeft = false
-    suspendAttempt(this.#context)
-    wait.rejoin?.()
-  }
-
-  /** The job may end now, or begin its next step, before it is looked at. */
-  #onLessToWaitFor(): void {
-    if (this.#host.growth.refusal(this.#context) === undefined) return
-    this.#host.clock.afterIo(() => this.#host.endIdle(this.#context))
-  }
-
-  #isWatching = false
-
-  /** When the attempt is aborted, so are its waits. */
-  #watch(): void {
-    if (this.#isWatching) return
-    this.#isWatching = true
-    const { signal } = this.#context
-    signal.addEventListener('abort', () => this.#stopAll(this.#reason()), { once: true })
-  }
-
-  #reason(): Error {
-    return reasonError(this.#context.name, this.#context.signal.reason)
-  }
-
-  #stopAll(reason: unknown): void {
-    for (const wait of this.#waits) wait.stop(reason)
+    return this.#waits.leaveLosers()
   }
 
   /** The attempt has ended: what it has not waited for ends too. */
@@ -476,7 +373,9 @@ export class Steps implements AttemptSteps {
     this.#isClosed = true
     this.#onClosed()
     this.#source.memory?.dropFailures()
-    this.#stopAll(new HeddleError('HDL_CLOSED', { what: `The attempt of "${this.#context.name}"` }))
+    this.#waits.close(
+      new HeddleError('HDL_CLOSED', { what: `The attempt of "${this.#context.name}"` }),
+    )
   }
 
   #find(path: string): PastStep | undefined | Promise<PastStep | undefined> {
@@ -524,14 +423,7 @@ export class Steps implements AttemptSteps {
   }
 
   #checkOpen(): void {
-    if (this.#context.cancelled) throw this.#reason()
-  }
-
-  #describe(): string {
-    const [first] = this.#waits
-    if (first === undefined) return 'is suspended'
-    const more = this.#waits.size - 1
-    return more === 0 ? first.text : `${first.text} and ${more} more`
+    if (this.#context.cancelled) throw this.#waits.reason()
   }
 }
 
