@@ -16,15 +16,14 @@ export interface BuildReport {
 
 type Outcome = 'built' | 'restored'
 
-/** @throws the error of the first task that failed; tasks that need its output do not run. */
+/** @throws for the first task that failed, with its error as cause; tasks that need its output do not run. */
 export async function build(folder: string, tasks: readonly Task[]): Promise<BuildReport> {
   await mkdir(path.join(folder, 'out'), { recursive: true })
   const tier = diskTier({ directory: path.join(folder, '.cache') })
   await using cache = await openCache<Uint8Array>({ tier })
   const graph = makeGraph(folder, tasks, cache)
   const result = await run(graph, { concurrency: { loop: 4 } })
-  const [failure] = result.failed.values()
-  if (failure !== undefined) throw failure
+  for (const [name, cause] of result.failed) throw new Error(`${name} was not built`, { cause })
   const names = (wanted: Outcome): string[] =>
     tasks.map(({ name }) => name).filter((name) => result.valueOf(name) === wanted)
   return { built: names('built'), restored: names('restored'), milliseconds: result.duration }

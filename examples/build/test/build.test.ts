@@ -48,7 +48,8 @@ test(
     const broken = { ...first, command: 'echo no disk left >&2; exit 3' }
     await assert.rejects(
       build(folder, [broken, { ...second, after: [broken.name] }]),
-      (error) => isError(error, 'HDL_COMMAND_FAILED') && error.message.includes('no disk left'),
+      ({ cause }: Error) =>
+        isError(cause, 'HDL_COMMAND_FAILED') && cause.message.includes('no disk left'),
     )
     const repaired = await build(folder, [first])
     assert.deepEqual(repaired.built, [first.name])
