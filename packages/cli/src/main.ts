@@ -3,77 +3,11 @@
  * this file.
  */
 import { Command, CommanderError } from 'commander'
+import { commands, type CommandContext } from './commands/table.ts'
 import { exitCodes } from './exit-codes.ts'
 import { describeMissing, missingPackage } from './optional-package.ts'
 import { guardOutputs } from './output/lost-output.ts'
 import { readVersion } from './version.ts'
-
-/** Given to every command. */
-export interface CommandContext {
-  /** What was written after `--`. */
-  readonly rest: readonly string[]
-}
-
-interface CommandEntry {
-  readonly summary: string
-  readonly load: (context: CommandContext) => Promise<Command>
-}
-
-const commands: Readonly<Record<string, CommandEntry>> = {
-  run: {
-    summary: 'run the graph that a module exports',
-    load: async (context) => (await import('./commands/run.ts')).runCommand(context),
-  },
-  runs: {
-    summary:
-      'look at recorded runs (list, show, timeline, compare, export), retry them, send signals',
-    load: async (context) => (await import('./commands/runs.ts')).runsCommand(context),
-  },
-  serve: {
-    summary: 'serve the jobs that a module exports over HTTP',
-    load: async () => (await import('./commands/serve.ts')).serveCommand(),
-  },
-  work: {
-    summary: 'run jobs of a server on this machine',
-    load: async () => (await import('./commands/work.ts')).workCommand(),
-  },
-  ui: {
-    summary: 'show the runs of a journal in a browser',
-    load: async () => (await import('./commands/ui.ts')).uiCommand(),
-  },
-  users: {
-    summary: 'users of a server: list, add, block',
-    load: async () => (await import('./commands/users.ts')).usersCommand(),
-  },
-  computations: {
-    summary: 'what a server computes: list, retry what was set aside, cancel',
-    load: async () => (await import('./commands/computations.ts')).computationsCommand(),
-  },
-  schedules: {
-    summary: 'graphs that a server runs by the clock: list, add, pause',
-    load: async () => (await import('./commands/schedules.ts')).schedulesCommand(),
-  },
-  tokens: {
-    summary: 'tokens of a server: list, add, revoke',
-    load: async () => (await import('./commands/tokens.ts')).tokensCommand(),
-  },
-  analyze: {
-    summary: 'find the races and the loop blocking of TypeScript code',
-    load: async () => (await import('./commands/analyze.ts')).analyzeCommand(),
-  },
-  release: {
-    summary: 'publish the packages of a monorepo: plan, publish, status, rollback',
-    load: async () => (await import('./commands/release.ts')).releaseCommand(),
-  },
-  init: {
-    summary: 'write a first project into a folder',
-    load: async () => (await import('./commands/init.ts')).initCommand(),
-  },
-  doctor: {
-    summary: 'check whether this machine has what runs need',
-    load: async () => (await import('./commands/doctor.ts')).doctorCommand(),
-  },
-}
 
 /** Only the command that is called is loaded; of the others the help needs one line. */
 async function makeProgram(args: readonly string[], context: CommandContext): Promise<Command> {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
-import type { CommandContext } from '../main.ts'
+import type { CommandContext } from './table.ts'
 import { graphFormats, type GraphFormat } from '../run/draw-graph.ts'
 import { parseSize } from '../runs/bounds.ts'
 import { defaultLimits, parseCount, parseDuration, parseJournal } from '../run/settings.ts'

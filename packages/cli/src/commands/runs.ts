@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
-import type { CommandContext } from '../main.ts'
+import type { CommandContext } from './table.ts'
 import { parseCount, parseJournal } from '../run/settings.ts'
 import { stateChoices, type StateChoice } from '../runs/outcome.ts'
 import { parsePoint } from '../runs/point.ts'

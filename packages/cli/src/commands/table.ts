@@ -1,0 +1,74 @@
+/** The table of commands: what the help says of each, and how it is loaded when it is called. */
+import type { Command } from 'commander'
+
+/** Given to every command. */
+export interface CommandContext {
+  /** What was written after `--`. */
+  readonly rest: readonly string[]
+}
+
+export interface CommandEntry {
+  readonly summary: string
+  readonly load: (context: CommandContext) => Promise<Command>
+}
+
+/** By name, in the order in which the help lists them. */
+export const commands: Readonly<Record<string, CommandEntry>> = {
+  run: {
+    summary: 'run the graph that a module exports',
+    load: async (context) => (await import('./run.ts')).runCommand(context),
+  },
+  runs: {
+    summary:
+      'look at recorded runs (list, show, timeline, compare, export), retry them, send signals',
+    load: async (context) => (await import('./runs.ts')).runsCommand(context),
+  },
+  serve: {
+    summary: 'serve the jobs that a module exports over HTTP',
+    load: async () => (await import('./serve.ts')).serveCommand(),
+  },
+  work: {
+    summary: 'run jobs of a server on this machine',
+    load: async () => (await import('./work.ts')).workCommand(),
+  },
+  ui: {
+    summary: 'show the runs of a journal in a browser',
+    load: async () => (await import('./ui.ts')).uiCommand(),
+  },
+  users: {
+    summary: 'users of a server: list, add, block',
+    load: async () => (await import('./users.ts')).usersCommand(),
+  },
+  computations: {
+    summary: 'what a server computes: list, retry what was set aside, cancel',
+    load: async () => (await import('./computations.ts')).computationsCommand(),
+  },
+  schedules: {
+    summary: 'graphs that a server runs by the clock: list, add, pause',
+    load: async () => (await import('./schedules.ts')).schedulesCommand(),
+  },
+  tokens: {
+    summary: 'tokens of a server: list, add, revoke',
+    load: async () => (await import('./tokens.ts')).tokensCommand(),
+  },
+  analyze: {
+    summary: 'find the races and the loop blocking of TypeScript code',
+    load: async () => (await import('./analyze.ts')).analyzeCommand(),
+  },
+  release: {
+    summary: 'publish the packages of a monorepo: plan, publish, status, rollback',
+    load: async () => (await import('./release.ts')).releaseCommand(),
+  },
+  init: {
+    summary: 'write a first project into a folder',
+    load: async () => (await import('./init.ts')).initCommand(),
+  },
+  completion: {
+    summary: 'print the completion script of a shell',
+    load: async () => (await import('./completion.ts')).completionCommand(),
+  },
+  doctor: {
+    summary: 'check whether this machine has what runs need',
+    load: async () => (await import('./doctor.ts')).doctorCommand(),
+  },
+}
