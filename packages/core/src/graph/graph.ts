@@ -27,11 +27,14 @@ export type OutputOf<R> = R extends NodeRef<infer O> ? O : never
 /** Whether a node runs also when a dependency did not succeed. */
 export type When = 'always' | undefined
 
+/** What the compiler shows where `of()` is given another node than those of `after`. */
+type NotListed = 'of() reads only nodes that are listed in `after`'
+
 /** Reads the result of a dependency: accepts only what is listed in `after`. With `when: 'always'` it may be undefined. */
 export type ReadResult<A extends readonly unknown[], W extends When = undefined> = <
-  R extends Extract<A[number], NodeRef>,
+  R extends NodeRef,
 >(
-  node: R,
+  node: R extends Extract<A[number], NodeRef> ? R : NotListed,
 ) => W extends 'always' ? OutputOf<R> | undefined : OutputOf<R>
 
 export interface NodeOptions<
@@ -212,6 +215,9 @@ export type InputOf<I, A extends readonly unknown[], W extends When = undefined>
   | (unknown extends I ? {} | null | undefined : I)
   | ((of: ReadResult<A, W>) => I | Promise<I>)
 
+/** What the compiler shows where a job that takes an input is added without options. */
+type MissingInput = 'this job takes an input: add it as { input }'
+
 /** The options of a node; `input` may be left out only where the job takes none. */
 type AddArguments<
   I,
@@ -332,13 +338,22 @@ export class Graph {
     const A extends readonly (NodeRef | string)[] = readonly [],
     const W extends When = undefined,
     V = I,
-  >(name: string, job: Job<I, O, V>, ...[options]: AddArguments<I, A, W, V>): NodeRef<O> {
+  >(name: string, job: Job<I, O, V>, ...[options]: AddArguments<I, A, W, V>): NodeRef<O>
+  add<I, O, V = I>(
+    name: string,
+    job: Job<I, O, V> & (undefined extends I ? unknown : MissingInput),
+  ): NodeRef<O>
+  add(
+    name: string,
+    job: Job,
+    options?: NodeOptions<readonly (NodeRef | string)[]> & { readonly input?: unknown },
+  ): NodeRef {
     this.#checkName(name)
-    checkJob(name, job as unknown as Job)
+    checkJob(name, job)
     if (options !== undefined) checkOptions(options, optionNames)
     const { after = [], input, ...rest } = options ?? {}
     const limits = rest as NodeOptions<readonly []>
-    return this.#insert(name, job as unknown as Job, after, input, limits)
+    return this.#insert(name, job, after, input, limits)
   }
 
   /**

@@ -1,5 +1,5 @@
 // Checked by the compiler only: results flow, typed, along the edges.
-import { Graph, job, run, type NodeRef } from '@heddle/core'
+import { Graph, job, run, type NodeRef, type ReadResult } from '@heddle/core'
 
 const text = job({ name: 'text' }, () => 'csv')
 const parse = job({ name: 'parse' }, async (csv: string) => csv.split(',').map(Number))
@@ -19,6 +19,13 @@ g.add('f', parse)
 g.add('g', plot, { after: [a], input: (of) => of(a) })
 // @ts-expect-error c is not listed in after
 g.add('h', parse, { after: [a], input: (of) => of(c) })
+
+// What the compiler shows for a node that is not listed and for a missing input: only these words are accepted there.
+declare const of: ReadResult<readonly [typeof a]>
+of(a) satisfies string
+of<typeof c>('of() reads only nodes that are listed in `after`')
+declare const asked: typeof parse & 'this job takes an input: add it as { input }'
+g.add('i', asked)
 
 const result = await run(g)
 const svg: string = result.of(c).svg
