@@ -48,6 +48,7 @@ async function checkPages(): Promise<ToolResult> {
     await runNode(['scripts/docs-errors.ts', '--check']),
     await runNode(['scripts/docs-rules.ts', '--check']),
     await runNode(['scripts/docs-inventory.ts', '--check']),
+    await runNode(['scripts/docs-llms.ts', '--check']),
   ]
   return {
     ok: results.every((result) => result.ok),

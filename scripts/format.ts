@@ -6,6 +6,7 @@ for (const result of [
   await runNode(['scripts/docs-rules.ts']),
   await runNode(['scripts/docs-inventory.ts']),
   await runNode(['--conditions=heddle-source', 'examples/races/readmes.ts']),
+  await runNode(['scripts/docs-llms.ts']),
   await runTool('oxlint', ['--fix', '--quiet', '--silent']),
   await runTool('oxfmt', []),
 ]) {
