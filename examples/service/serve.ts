@@ -5,7 +5,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 
 const launcher = path.join(import.meta.dirname, '../../packages/cli/bin/heddle.js')
-const jobs = path.join(import.meta.dirname, 'jobs.ts')
+const served = path.join(import.meta.dirname, 'served.ts')
 
 export interface Service extends AsyncDisposable {
   readonly url: string
@@ -15,7 +15,7 @@ export interface Service extends AsyncDisposable {
 
 /** Starts it on a free port and waits until it listens. */
 export async function serve(): Promise<Service> {
-  const args = ['serve', '--jobs', jobs, '--port', '0', '--store', 'sqlite:service.db']
+  const args = ['serve', '--jobs', served, '--port', '0', '--store', 'sqlite:service.db']
   const child = spawn(process.execPath, ['--conditions=heddle-source', launcher, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
