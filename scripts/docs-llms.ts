@@ -25,8 +25,8 @@ const sections: readonly (readonly [title: string, holds: (page: string) => bool
 
 /** The first paragraph of the README. */
 function summary(): string {
-  const [, text = ''] = /^# .+\n\n([^]+?)\n\n/.exec(readPage('README.md')) ?? []
-  return text.replaceAll('\n', ' ')
+  const [, paragraph = ''] = /^# .+\n\n([^]+?)\n\n/.exec(readPage('README.md')) ?? []
+  return paragraph.replaceAll('\n', ' ')
 }
 
 function readPage(page: string): string {

@@ -120,6 +120,7 @@ export class Steps implements AttemptSteps {
       refused.catch(() => undefined)
       return refused
     }
+    // heddle-ignore H201 -- rejoin() looks itself whether the attempt has ended
     const attendance = new Attendance(this.#races, () => this.#waits.rejoin(call))
     const call: Call = { attendance }
     const called: StepPromise<T> = StepPromise.ofCall(start(call), {

@@ -104,6 +104,7 @@ export class Live {
 
   #connect(followed: Followed): void {
     const abort = new AbortController()
+    // heddle-ignore H202 -- unlessClosed() looks whether a newer one has taken its place
     this.#abort = abort
     this.#state.value = 'connecting'
     const unlessClosed = (action: () => void) => (): void => {

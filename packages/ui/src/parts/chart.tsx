@@ -32,7 +32,12 @@ const shortest = 10
 
 /** Seconds between two marks of the time axis: texts have no fractions of a second. */
 const timeSteps = [
-  ...[1, 2, 5, 10, 15, 30],
+  1,
+  2,
+  5,
+  10,
+  15,
+  30,
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60),
   ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600),
 ]

@@ -42,7 +42,7 @@ function holdLoop(milliseconds: number): number {
   }
 }
 
-export const parseYear = job(
+const parseYear = job(
   { name: 'parse', place: 'thread', module: import.meta.url },
   ({ name, number }: Station) => {
     burn(400_000 + ((number * 7) % 5) * 120_000)
@@ -50,7 +50,7 @@ export const parseYear = job(
   },
 )
 
-export const scoreYear = job(
+const scoreYear = job(
   { name: 'score', place: 'thread', module: import.meta.url },
   ({ name, number }: Station) => {
     burn(900_000 + ((number * 11) % 7) * 200_000)

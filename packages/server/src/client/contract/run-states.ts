@@ -2,6 +2,7 @@
  * The words for the states of nodes, attempts and runs, and the codes that stand for them in columns. The dashboard loads this
  * file too, so it imports types only. Lists are appended to, never reordered: old tabs and new servers meet.
  */
+// oxlint-disable-next-line no-restricted-imports -- types only: the dashboard loads nothing of core
 import type { NodeState, PlaceName } from '@heddle/core'
 import type { RunOutcome } from '@heddle/core/lowlevel'
 

@@ -25,14 +25,11 @@ import { showGraph, showTimeline } from './run-pictures.ts'
 export {
   activeOutcomes,
   attemptCode,
-  attemptOutcomes,
   endedOutcomes,
   hasEnded,
   isActive,
-  nodeStates,
   places,
   stateCode,
-  type NodeWord,
   type RunOutcome,
 } from './run-states.ts'
 export { runFilters } from './run-words.ts'
