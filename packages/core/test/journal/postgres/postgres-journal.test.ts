@@ -175,7 +175,7 @@ test('text that PostgreSQL cannot hold comes back as it was', async () => {
   await using journal = await openJournal(address)
   await using writer = await journal.openRun({
     ...header('r'),
-    key: 'k\0',
+    key: 'k\x1a',
     title: text,
     command: text,
     options: { text },
@@ -184,7 +184,7 @@ test('text that PostgreSQL cannot hold comes back as it was', async () => {
   const error = { name: 'Error', message: text }
   await writer.commit(step('a', 'failed', { error, blockedBy: text }))
   const { title, command, options, nodes, key } = await journal.snapshot('r')
-  assert.deepEqual([title, command, options, key], [text, text, { text }, 'k\0'])
+  assert.deepEqual([title, command, options, key], [text, text, { text }, 'k\x1a'])
   assert.deepEqual(nodes[0]?.errors, [error])
   const rows = await all(journal.history('r'))
   assert.ok(rows.some((row) => row.kind === 'log' && row.text === text))
