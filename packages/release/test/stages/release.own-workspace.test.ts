@@ -46,6 +46,9 @@ async function linkModules(to: string): Promise<void> {
     await symlink(path.join(installed, name), path.join(modules, name))
   }
   for (const name of await readdir(path.join(to, 'packages'))) {
+    // Versions that npm could not share with other packages.
+    const own = path.join(repository, 'packages', name, 'node_modules')
+    if (existsSync(own)) await symlink(own, path.join(to, 'packages', name, 'node_modules'))
     if (name === 'cli') continue
     await symlink(path.join(to, 'packages', name), path.join(modules, '@heddle', name))
   }
