@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openPeople, startServer, type Server } from '@heddle/server'
 import * as jobs from './fixtures/jobs.ts'
@@ -62,14 +63,18 @@ async function withOwners(use: (around: Around) => Promise<void>): Promise<void>
 }
 
 async function ask<T>({ url }: Server, route: string, token: string, body?: unknown): Promise<T> {
-  const response = await fetch(url + route, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const answer: unknown = await response.json()
-  assert.ok(response.ok, JSON.stringify(answer))
-  return answer as T
+  for (;;) {
+    const response = await fetch(url + route, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const answer = (await response.json()) as { error?: { retry_after_ms?: number } }
+    if (response.ok) return answer as T
+    assert.equal(response.status, 429, JSON.stringify(answer))
+    // These tests ask again and again: like any client they come back when the server says so.
+    await setTimeout(answer.error?.retry_after_ms)
+  }
 }
 
 async function makeCampaign(server: Server, token: string, name: string): Promise<string> {
