@@ -44,7 +44,7 @@ export interface ScaleReport {
   readonly backWithin: number
   /** The largest number of workers that came back in 100 ms, against the mean. */
   readonly herd: number
-  /** Leases that the outage or the partition ended. Those whose accept was answered to nobody are not among them. */
+  /** Leases that the outage or the partition ended. Leases whose answer to the accept was lost are not counted here. */
   readonly lost: number
   /** Answers that never arrived. */
   readonly unheard: number

@@ -1,7 +1,7 @@
 /**
  * H409 ambient value: what a caller hands over is stored in shared state, a suspension follows, and then it
  * is read there or taken away as if it were still the own one. Two calls that overlap have one place: the
- * first goes on with the value of the second.
+ * first continues with the value of the second.
  *
  * Two shapes: a *context* that is set before a wait and taken away after it, for others to read meanwhile;
  * and an *argument* that is stored in a field and read back after a wait.

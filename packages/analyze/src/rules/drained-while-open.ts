@@ -218,7 +218,7 @@ function describe(
       },
       { task: 'B', text: `${by} registers one more: \`${textOf(adder)}\``, at: adder },
       { task: 'A', text: `ends the rest: \`${textOf(end)}\``, at: end },
-      { task: 'B', text: 'goes on with what has been ended', at: adder },
+      { task: 'B', text: 'uses what has been closed', at: adder },
     ],
     window: [0, 3],
     evidence: [
@@ -239,7 +239,7 @@ export const drainedWhileOpenPage: RulePage = {
   what: `A function that ends something walks a shared list, set or map of running work and waits for it.
 Only afterwards it removes the listener that registers more, or gives back what the work uses. Nothing that
 it sets before the wait keeps other functions from registering.`,
-  why: `What is registered during the wait is not waited for: it goes on with a connection that is closed,
+  why: `What is registered during the wait is not waited for: it uses a connection that is closed,
 or writes to a file that is being read.`,
   race: source`
     export class Service {

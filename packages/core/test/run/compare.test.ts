@@ -148,7 +148,7 @@ test('options of a map that decide its elements or its result are differences, l
   assert.equal(isSameHeader(earlier, before.at(-1)!), false)
 })
 
-test('when a node runs is no difference, but the journal should know it', async () => {
+test('`when` may change between two runs of a graph, and the journal records the new one', async () => {
   const always = node('a', { when: 'always' })
   assert.deepEqual(await compare([node('a')], [always]), [])
   assert.equal(isSameHeader(node('a'), always), false)
