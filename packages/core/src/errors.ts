@@ -62,13 +62,33 @@ function list<T>(items: readonly T[], said: (item: T) => string): string {
   return items.length === 1 ? said(items[0]!) : items.map((item) => `\n  ${said(item)}`).join('')
 }
 
+/** The wrong fields of one input. */
+export interface WrongInput {
+  readonly node: string
+  /** Path and problem of each wrong field: the first of them. */
+  readonly issues: readonly string[]
+  /** How many wrong fields are not named. None when absent. */
+  readonly more?: number | undefined
+}
+
+const issuesText = ({ issues, more = 0 }: WrongInput): string => {
+  const text = issues.join('; ')
+  return more === 0 ? text : `${text}; and ${more} more`
+}
+
+/**
+ * How much of an error is recorded or sent: causes inside one another, which may be circular, and errors that one error stands
+ * for, of which an AggregateError may have thousands.
+ */
+export const errorBounds = { causes: 8, errors: 8 } as const
+
 export const errorTable = {
   // Arguments and graphs: found before anything runs.
   HDL_BAD_OPTION: entry(
     false,
     (p: { option: string; value: unknown; expected: string }) =>
       `Option ${quote(p.option)} is ${show(p.value)}, expected ${end(p.expected)}`,
-    'Correct it where it is set: in the code, on the command line, or in the settings file of the workspace.',
+    'Correct the value where it is passed: the stack of the error has the line of code.',
   ),
   HDL_UNKNOWN_OPTION: entry(
     false,
@@ -213,6 +233,17 @@ export const errorTable = {
       `Two elements of ${quote(p.node)} have the key ${quote(p.key)}.`,
     'Return another key for each element: after a restart they could not be told apart.',
   ),
+  HDL_GRAPH_INSIDE_ITSELF: entry(
+    false,
+    (p: {
+      node: string
+      /** The sub-graph that built it first; absent for the graph of the run. */ holder?:
+        | string
+        | undefined
+    }) =>
+      `The builder of ${quote(p.node)} returned a graph that it is inside of: ${p.holder === undefined ? 'the graph of the run' : `that of the sub-graph ${quote(p.holder)}`}.`,
+    'Make a new graph in the builder: `subgraph(name, () => { const inner = new Graph(); … return inner })`.',
+  ),
   HDL_SUBGRAPH_FAILED: entry(
     false,
     (p: { node: string; failed: string; state: string; cause?: string | undefined }) =>
@@ -227,8 +258,23 @@ export const errorTable = {
   ),
   HDL_WRONG_INPUT: entry(
     false,
-    (p: { node: string; issues: readonly string[] }) =>
-      `The input of ${quote(p.node)} is wrong: ${withoutStop(p.issues.join('; '))}.`,
+    (
+      p: WrongInput & {
+        others?: readonly WrongInput[] | undefined
+        /** Wrong inputs that are only counted. */
+        unnamed?: { readonly nodes: number; readonly fields: number } | undefined
+      },
+    ) => {
+      if (!Array.isArray(p.others)) {
+        return `The input of ${quote(p.node)} is wrong: ${withoutStop(issuesText(p))}.`
+      }
+      const others = p.others as readonly WrongInput[]
+      const { unnamed = { nodes: 0, fields: 0 } } = p
+      const nodes = 1 + others.length + unnamed.nodes
+      const lines = [p, ...others].map((each) => `${quote(each.node)}: ${issuesText(each)}`)
+      if (unnamed.nodes > 0) lines.push(`and ${unnamed.fields} more in ${unnamed.nodes} nodes`)
+      return `The inputs of ${nodes} nodes are wrong:${lines.map((line) => `\n  ${line}`).join('')}`
+    },
     'Give the job what its `input` schema describes.',
   ),
   HDL_SCHEMA_FAILED: entry(
@@ -243,10 +289,16 @@ export const errorTable = {
       `${quote(p.node)} called ctx.${p.step}(), which exists in loop jobs of a graph that runs, while they run.`,
     'Move the job to the loop and run it with run(), on a server as a graph started with POST /runs; await each step before the job returns.',
   ),
+  HDL_STEP_OF_OUTER_JOB: entry(
+    false,
+    (p: { node: string; path: string; step: string }) =>
+      `The step ${quote(p.path)} of ${quote(p.node)} called ctx.${p.step}() of a job that waits for it.`,
+    'Use the context that the function of the step is given: `job({ name }, async (input, ctx) => …)`. A step that has succeeded is not called again after a restart, so the outer job would not find what was made inside it.',
+  ),
   HDL_STEP_NOT_AWAITED: entry(
     false,
-    (p: { node: string; step: string }) =>
-      `${quote(p.node)} returned and did not await ctx.${p.step}().`,
+    (p: { node: string; step: string; job?: string | undefined }) =>
+      `${quote(p.node)} returned and did not await ctx.${p.step}()${p.job === undefined ? '' : ` of the job ${quote(p.job)}`}.`,
     'Await each step before the job returns, several at once with `await Promise.all([…])`.',
   ),
 
@@ -684,7 +736,7 @@ export const errorTable = {
     true,
     (p: { store: string; action: string; cause: string }) =>
       `${p.store} could not ${p.action}: ${p.cause}.`,
-    'Check disk space and permissions; nothing that was acknowledged is lost.',
+    'Of a file: check disk space and permissions. Of a database: check the address, whether it is up and the rights of the user, with `heddle doctor --store ADDRESS`. Nothing that was acknowledged is lost.',
   ),
   HDL_ROW_REFUSED: entry(
     false,
@@ -1022,8 +1074,9 @@ export const errorTable = {
       registry: string
       waited: number
       lacks?: 'version' | 'archive'
+      reason?: string | undefined
     }) =>
-      `${p.registry} accepted ${p.package}@${p.version} and does not show ${p.lacks === 'archive' ? 'its archive' : 'it'} after ${Math.round(p.waited / 1000)} s.`,
+      `${p.registry} accepted ${p.package}@${p.version} and does not show ${p.lacks === 'archive' ? 'its archive' : 'it'} after ${Math.round(p.waited / 1000)} s.${p.reason === undefined ? '' : ` The last look failed: ${p.reason}`}`,
     'Run the release again later: it resumes here and uploads nothing twice.',
   ),
   HDL_ARCHIVE_DIFFERS: entry(
@@ -1159,7 +1212,7 @@ export function reasonError(what: string, reason: unknown): HeddleError {
   return reason instanceof HeddleError ? reason : cancelled(what, reason)
 }
 
-/** Reads a field of somebody else's error, which may be a getter that throws. */
+/** Reads a field of an error of foreign code, which may be a getter that throws. */
 export function readField(from: object, key: string): unknown {
   try {
     return (from as Record<string, unknown>)[key]

@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it throws on a Node that is too old
 import './kernel/node-version.ts'
-export { cancelled, describe, readField } from './errors.ts'
+export { cancelled, describe, errorBounds, readField } from './errors.ts'
 export {
   checkCount,
   checkDuration,
@@ -94,7 +94,7 @@ export { LoopWatch } from './watch/loop-watch.ts'
 export { parkedInThread } from './threads/inside.ts'
 export { ThreadPool } from './threads/pool.ts'
 
-// processes/: commands that end when they are told to.
+// processes/: commands that end on request.
 export { runCommand, type CommandOptions, type CommandResult } from './processes/command.ts'
 
 // control/: pausing and steering from outside.
@@ -125,6 +125,7 @@ export { recover, RestoreRegistry, type ChangedFile, type Recovery } from './fil
 export type {
   Durability,
   ErrorRecord,
+  InputRecord,
   HistoryEntry,
   Journal,
   JournaledState,
@@ -144,7 +145,7 @@ export type {
 } from './journal/journal.ts'
 export { copyRuns, type CopyReport } from './journal/copy.ts'
 export { openJournal } from './journal/open.ts'
-export { outcomeOf, type RunOutcome } from './journal/outcome.ts'
+export { hasWorkLeft, outcomeOf, type RunOutcome } from './journal/outcome.ts'
 export { newRunId } from './journal/run-id.ts'
 
 // store/: what everything durable is written through. "How a role is added" in docs/design/store.md.
@@ -182,7 +183,7 @@ export { withoutPasswords } from './store/postgres/address.ts'
 export { commandLine, quoteWord } from './journal/command-line.ts'
 export { examinePostgres, type PostgresReport } from './store/postgres/examine.ts'
 
-// run/: how two graphs differ, which runs can be gone on with.
+// run/: how two graphs differ, which runs can be resumed.
 export { PresentItems } from './codec/present.ts'
 export type { RunModule } from './run/run-journal.ts'
 export { describeDifference, type GraphDifference } from './run/compare.ts'
@@ -239,6 +240,7 @@ export {
   type NodeRecord,
   type RunRecord,
 } from './recorded/record.ts'
+export { readInput } from './recorded/recorded-input.ts'
 export { testOf } from './recorded/test-export.ts'
 export {
   idleStretches,

@@ -115,7 +115,7 @@ export interface AdmittedTask<R> {
   readonly state: 'queued' | 'running' | 'retrying' | 'suspended' | 'stopping' | 'ended'
   /** The number of the current attempt, or of the next one. Counts from 0. */
   readonly attempt: number
-  /** Undefined until the caller was told. */
+  /** Undefined until the caller was notified. */
   readonly outcome: Outcome | undefined
   /** Why it does not run: what it lacks while it is queued, or what its place says: `no worker is connected`. */
   readonly waitsFor: string | undefined
@@ -129,7 +129,7 @@ export interface AdmittedTask<R> {
 
 export interface DispatcherStats {
   readonly queue: AdmissionStats
-  /** Work whose caller was told, but which has not settled. */
+  /** Work whose caller was notified, but which has not settled. */
   readonly stopping: number
   readonly submitted: number
   readonly outcomes: OutcomeCounts
@@ -186,7 +186,7 @@ class TaskNode implements AdmittedTask<unknown>, Attemptable, Due, AbortFollower
   isEnded = false
   /** It had its outcome while an attempt was under way. */
   wasStopped = false
-  /** Set before anybody sees the task. */
+  /** Set before the task is visible. */
   entry!: Admitted<TaskNode>
   /** What its next timeout will say. */
   limit = Infinity
@@ -366,7 +366,7 @@ export class Dispatcher {
    * Runs work when its turn comes, and waits for its result.
    *
    * *Cancellation*: while queued or in back-off it is removed and never starts again; while running its
-   * signal aborts and the caller is told at once, the permits come back when the work has settled.
+   * signal aborts and the caller is notified at once, the permits come back when the work has settled.
    *
    * *Fairness*: priority 0 first, with aging; fair between tenants; inside both first come, first
    * served. Work whose permits are busy does not hold up work that needs others.
@@ -401,7 +401,7 @@ export class Dispatcher {
 
   /**
    * Closes the door, waits until everything admitted has ended, and at `deadline` ends the rest with
-   * `HDL_DRAINING`, so that every caller is told. Work that runs has its grace to settle.
+   * `HDL_DRAINING`, so that every caller is notified. Work that runs has its grace to settle.
    *
    * *Cancellation*: `signal` ends the waiting; the door stays closed until {@link resume}.
    * *Fairness*: does not apply.

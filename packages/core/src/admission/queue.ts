@@ -13,7 +13,7 @@
  * Invariants, quoted by the tests:
  *  I1  reserved + queued + running + parked never exceeds the capacity.
  *  I2  A seat is given back exactly once, whichever way its holder ends.
- *  I3  Who is refused is told so, with a time, and counted; nothing that was admitted is dropped.
+ *  I3  A refused caller gets an error with a time, and is counted; nothing that was admitted is dropped.
  *  I4  admitted = reserved + queued + running + parked + released + removed + finished.
  *  I5  The order is that of `tenant-line.ts`: FIFO inside a priority, aging, fair between tenants.
  *  I6  Refusing is O(1) and takes nothing.
@@ -61,7 +61,7 @@ export interface TenantOptions {
   readonly capacity?: number | undefined
   /** Entries of one tenant that may run at a time. No limit when absent. */
   readonly running?: number | undefined
-  /** A tenant with weight 2 gets twice the share of one with weight 1. 1 for everybody when absent. */
+  /** A tenant with weight 2 gets twice the share of one with weight 1. 1 for every tenant when absent. */
   readonly weight?: ((tenant: string) => number) | undefined
 }
 
@@ -130,7 +130,7 @@ export interface AdmissionStats {
   readonly run: HistogramSnapshot
 }
 
-/** Why somebody was refused: full, over its tenant's limit, draining, or too many wait for room. */
+/** Why a caller was refused: full, over its tenant's limit, draining, or too many wait for room. */
 export type Refusal = 'overload' | 'tenant' | 'draining' | 'waiters'
 
 /** A seat that is held while the input is read. Use it with `using`. */
@@ -521,7 +521,7 @@ export class AdmissionQueue<T> {
   }
 
   /**
-   * Closes the door: from now on everybody is refused with `HDL_DRAINING`. What was admitted, also
+   * Closes the door: from now on every caller is refused with `HDL_DRAINING`. What was admitted, also
    * what is only reserved, goes on.
    */
   drain(options: { retryAfter?: number | undefined } = {}): void {
@@ -552,7 +552,7 @@ export class AdmissionQueue<T> {
    * Waits until no seat is in use.
    *
    * *Cancellation*: leaves nothing behind.
-   * *Fairness*: all who wait are told at once.
+   * *Fairness*: all waiting callers are notified at once.
    */
   waitEmpty(options: WaitOptions = {}): Promise<void> {
     return this.#empty.waitUnless(this.used === 0, undefined, `${this.name} empty`, options)

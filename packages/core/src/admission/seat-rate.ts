@@ -9,7 +9,7 @@ export interface SeatRateOptions {
 
 const optionNames = { kernel: 1 } satisfies OptionNames<SeatRateOptions>
 
-/** How fast the seats of a list become free, so that whoever finds none is told when to come back. */
+/** How fast the seats of a list become free, so that a caller that finds none learns when to come back. */
 export class SeatRate {
   readonly #rate: DrainRate
   readonly #retryAfter: RetryAfter

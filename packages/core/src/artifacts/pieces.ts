@@ -42,6 +42,16 @@ export async function* piecesOf(
   }
 }
 
+/** Why something cannot be the content of an artifact; asked where it is given, so that the stack has that line. */
+export function objectionToContent(content: ArtifactContent): HeddleError | undefined {
+  if (typeof content === 'string' || ArrayBuffer.isView(content)) return undefined
+  const { [Symbol.asyncIterator]: makeAsync, [Symbol.iterator]: make } = (content ?? {}) as Partial<
+    AsyncIterable<unknown> & Iterable<unknown>
+  >
+  const isIterable = typeof makeAsync === 'function' || typeof make === 'function'
+  return isIterable ? undefined : wrongContent(content)
+}
+
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>
 
 function iteratorOf(content: ArtifactContent): AnyIterator {

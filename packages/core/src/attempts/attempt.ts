@@ -2,7 +2,7 @@ import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.
 import type { JobContext, LoopContext } from '../graph/job.ts'
 import type { Due } from '../kernel/deadlines.ts'
 import type { ListItem } from '../kernel/linked-list.ts'
-import { toText } from '../kernel/to-text.ts'
+import { progressText, toText } from '../kernel/to-text.ts'
 
 /** How often an entry is tried, and how long one attempt may take. */
 export interface AttemptLimits {
@@ -298,7 +298,12 @@ export class Attempt<out T extends Attemptable>
 
   get progress(): (fraction: number, text?: string) => void {
     return (fraction, text) =>
-      this[control].progress(this, fraction, text === undefined ? undefined : this.#textOf(text))
+      this[control].progress(
+        this,
+        fraction,
+        // Cut afterwards: half of a secret is not found.
+        text === undefined ? undefined : progressText(this.#textOf(text)),
+      )
   }
 
   get artifact(): JobContext['artifact'] {

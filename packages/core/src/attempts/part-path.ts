@@ -2,6 +2,7 @@
  * The paths that name the parts of a node: the elements of a map and the steps of a job. docs/design/growing.md has the
  * table. Journals keep them, so what is written here never changes its form.
  */
+import { hash } from 'node:crypto'
 import { HeddleError } from '../errors.ts'
 
 /** What follows the name of a node in the name of a step. An element follows it directly: `parse[12]`. */
@@ -34,6 +35,37 @@ export function keyedStepPath(key: string): string {
   return `key:${encodeName('key', key)}`
 }
 
+/**
+ * Steps may be nested thousands deep, and a path has the names of all that a step is inside of. Where these are longer than this, a
+ * hash stands for them, so that each path is bounded and a journal grows with the number of its steps (docs/decisions/0520).
+ */
+const longestOuter = 400
+
+/** What the paths of the steps of an element or a step begin with. */
+export function stepPrefix(path: string): string {
+  const start = elementLength(path)
+  if (path.length - start <= longestOuter) return `${path}/`
+  // 128 bits.
+  const digest = hash('sha256', path.slice(start), 'base64url').slice(0, 22)
+  return `${path.slice(0, start)}~${digest}/`
+}
+
+/** The path that a part has today. Earlier versions have written the names of all that a step is inside of. */
+export function currentPath(path: string): string {
+  const start = elementLength(path)
+  if (path.lastIndexOf('/') - start <= longestOuter) return path
+  const names = path.slice(start).split('/')
+  const last = names.pop()!
+  return names.reduce((prefix, name) => stepPrefix(prefix + name), path.slice(0, start)) + last
+}
+
+/** How many characters of a path name its element, with the slash after it. */
+function elementLength(path: string): number {
+  if (!path.startsWith('[')) return 0
+  const slash = path.indexOf('/')
+  return slash < 0 ? path.length : slash + 1
+}
+
 /** The beginning of the path of a step without a key. Its number among those of the same kind follows: {@link numberedPath}. */
 export const stepKind = {
   run: (job: string) => `run:${encodeName('name of the job', job)}`,
@@ -61,6 +93,29 @@ export function joinPath(node: string, path: string, separator: Separator): stri
 /** Whether the name of a node could be taken for the name of a part of another node. */
 export function looksLikePart(node: string, separator: Separator): boolean {
   return ambiguous[separator].test(node)
+}
+
+/** Who owns what a node or a part of it leaves, by the name of that piece of work: no two of a run are called the same. */
+export function ownerName(node: string, work: string): string {
+  return looksLikePart(node, ' ') ? JSON.stringify(node) + work.slice(node.length) : work
+}
+
+/** The node in the name of an owner. */
+export function nodeOfOwner(owner: string): string {
+  const quoted = quotedNode(owner)
+  if (quoted !== undefined && looksLikePart(quoted, ' ')) return quoted
+  const part = ambiguous[' '].exec(owner)
+  return part === null ? owner : owner.slice(0, part.index)
+}
+
+function quotedNode(owner: string): string | undefined {
+  const [quoted] = /^"(?:[^"\\]|\\.)*"/su.exec(owner) ?? []
+  try {
+    return quoted === undefined ? undefined : (JSON.parse(quoted) as string)
+  } catch {
+    // The quotes belong to the name of the node.
+    return undefined
+  }
 }
 
 /**

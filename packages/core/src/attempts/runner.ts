@@ -155,7 +155,7 @@ export interface AttemptRunnerOptions {
   readonly abortGrace: number
 }
 
-/** The same everywhere, for owners that are given none. In milliseconds. */
+/** The defaults of graph runs, served jobs and workers alike, in milliseconds. */
 export const attemptDefaults = {
   timeout: 600_000,
   retryBaseDelay: 1_000,

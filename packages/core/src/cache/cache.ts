@@ -22,7 +22,7 @@
  *  C3  A change whose promise is fulfilled is on the tier.
  *  C4  However many ask for a cold key, the tier is read once, and a value is computed once (S25). A
  *      caller's abort touches that caller only; the computation is aborted when the last one left.
- *  C5  A computed value is stored only if nobody has changed the key since the computation began.
+ *  C5  A computed value is stored only if the key has not changed since the computation began.
  *  C6  A transaction sees and changes its key alone: other changes of that key wait, other keys and
  *      readers do not (S28). A clear ends it: what it read is gone, so it cannot commit.
  *  C7  A derived entry is there only while its parent has the version that it was made from.
@@ -30,8 +30,8 @@
  *      only while it is in the LRU or something is going on with it.
  *  C9  Nothing here runs on the loop for longer than a slice, whatever the size of the value (S27).
  *
- * Ownership: a value that was given to the cache, or came from it, is not changed any more by
- * anybody. Values up to 128 KiB are encoded, that is copied, when they are set; larger ones while
+ * Ownership: callers no longer change a value that they gave to the cache, or that came from
+ * it. Values up to 128 KiB are encoded, that is copied, when they are set; larger ones while
  * they are written. Readers share one object.
  *
  * Prior art: the write-behind cache of an inference service, whose tombstones sat in the LRU, whose sets and
@@ -115,7 +115,7 @@ interface Turn {
  * When to use: for results that cost more to make than to read. Made by {@link openCache}.
  *
  * Keys are well-formed strings. Values are plain data: what JSON has, and also `undefined` inside of
- * objects, bigints, dates, maps, sets and binary data. Nobody changes a value that was set or got.
+ * objects, bigints, dates, maps, sets and binary data. Values that were set or got must not be changed.
  *
  * @example
  * await using cache = await openCache<string>({ tier: diskTier({ directory: 'cache' }) })
@@ -267,7 +267,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
 
   /**
    * Deletes a value and everything derived from it. True when there was one; after a clear that came
-   * in between nobody knows, and it gives false.
+   * in between it is not known, and it gives false.
    *
    * *Cancellation*: as `set`.
    * *Fairness*: as `set`.
@@ -310,7 +310,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
    *
    * *Cancellation*: ends this caller's wait only; with the last caller the computation's signal
    * aborts, and what it still gives is dropped.
-   * *Fairness*: callers are told in order of arrival.
+   * *Fairness*: callers are notified in order of arrival.
    *
    * @throws what `compute` throws; nothing is stored then.
    */
@@ -335,7 +335,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   }
 
   /**
-   * Reads and changes one key as one step: nobody else changes it meanwhile, and nobody sees the
+   * Reads and changes one key as one step: no other caller changes it meanwhile, and none sees the
    * change before the body has returned. Fulfilled with what the body gave when the tier has the
    * change. Changes of this key inside the body go through `tx`; anything else would wait for itself.
    *
@@ -464,7 +464,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
         ? this.#commit(key, draft, turn)
         : await this.#commitInTurn(key, draft, turn, await this.#locks.acquire(key, options))
     if (applied !== undefined) return this.#settled(applied, turn)
-    // A clear came after it was asked for: it counts as done before that.
+    // A clear came while this change waited for its turn: the change counts as made before the clear.
     await this.#writes.waitCleared(what, turn.patience.left())
     return false
   }
@@ -671,7 +671,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     try {
       const applied = await this.#commitInTurn(key, draft, turn, permit)
       applied?.durable.catch(() => {
-        // Counted where it failed; nobody asked to be told.
+        // Counted where it failed; no caller asked for it.
       })
     } catch (error) {
       const isHarmless = ['HDL_GONE', 'HDL_CANCELLED', 'HDL_CLOSED'] as const
@@ -715,7 +715,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
       const what = `${this.#name} transaction "${key}"`
       if (signal.aborted) throw cancelled(what, signal.reason)
       if (draft === undefined) return result
-      // By the lock nobody else has changed the key. What it read may still be gone: cleared, or
+      // The lock kept other callers from changing the key. What it read may still be gone: cleared, or
       // refused by the tier after it was read.
       const isWanted = (): boolean => clears === this.#clears && version === state.version
       const turn = { what, patience: new Patience(this.#clock, { signal }), isWanted }

@@ -97,7 +97,7 @@ export class Lineage<V> {
     this.#families.clear()
   }
 
-  /** Another place holds the entry. */
+  /** The entry is held elsewhere too. */
   hold(entry: Entry<V>): void {
     entry.holders++
     entry.family?.members.add(entry)

@@ -11,6 +11,8 @@ export interface Change<V> {
   /** Undefined: the key is deleted. */
   readonly entry: Entry<V> | undefined
   readonly encoded: Encoded | undefined
+  /** A delete that follows a write which failed. */
+  readonly isCleanUp?: boolean
 }
 
 /** The bytes of a value: all of them, or an encoder that makes the rest when it is asked. */
@@ -23,7 +25,7 @@ export type Encoded =
     }
   | { readonly encoder: Encoder }
 
-/** A read of the tier that somebody waits for. A change of the key answers it at once. */
+/** A read of the tier that a caller waits for. A change of the key answers it at once. */
 export class Reading<V> {
   readonly #answer = Promise.withResolvers<Entry<V> | undefined>()
   readonly #signal: AbortSignal

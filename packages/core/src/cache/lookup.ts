@@ -40,7 +40,7 @@ export interface LookupParts<V> {
 }
 
 /**
- * Finds out what a key has, asking the tier only when nobody here knows.
+ * Finds out what a key has, asking the tier only when it is not known here.
  *
  * The rule that keeps memory coherent: between asking the tier and using its answer the key's state
  * is held, and a change of the key (`overtake`) makes the answer void. So what is used at the end is
@@ -142,7 +142,7 @@ export class Lookup<V> {
     return { version: peeked.version, expiresAt, parent: peeked.parent, isChecked: false }
   }
 
-  /** What is known about a key right now, for somebody who does not hold its state. */
+  /** What is known about a key right now, for a caller that does not hold its state. */
   knownNow(key: string): Known | null | undefined {
     const { states } = this.#parts
     const state = states.hold(key)
@@ -234,7 +234,7 @@ export class Lookup<V> {
     }
   }
 
-  /** Undefined when the bytes are damaged, or nobody waits any more. */
+  /** Undefined when the bytes are damaged, or no caller waits any more. */
   async #decode(stored: TierEntry, reading: Reading<V>): Promise<Decoded | undefined> {
     try {
       return await decodeSliced(stored.body, this.#clock, () => reading.isOver)

@@ -78,8 +78,11 @@ export interface CacheTier {
   peek(key: string): Promise<TierMeta | undefined>
   /** True when it replaced an entry. Rejects with `HDL_VALUE_TOO_LARGE` what could never fit. */
   write(key: string, entry: TierWrite): Promise<boolean>
-  /** True when there was an entry. The version is that of the deletion: later than the entry's. */
-  delete(key: string, version: number): Promise<boolean>
+  /**
+   * True when there was an entry. The version is that of the deletion: later than the entry's. With `isCleanUp` no caller
+   * has asked for it: a write was rejected, and a tier that keeps T1 has nothing to remove.
+   */
+  delete(key: string, version: number, isCleanUp?: boolean): Promise<boolean>
   clear(): Promise<void>
   /** What was last known; never waits. */
   stats(): TierStats

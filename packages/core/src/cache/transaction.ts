@@ -10,7 +10,7 @@ export interface Draft<V> extends KeepOptions {
 }
 
 /**
- * One key, read and changed in one step as far as everybody else can see.
+ * One key, read and changed in one step as far as other callers can see.
  *
  * Nothing happens to the cache before the body has returned; when it throws, nothing happens at all.
  */

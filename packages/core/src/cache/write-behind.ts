@@ -1,5 +1,5 @@
 /**
- * Brings changes to the tier, in the right order, while nobody waits who did not ask to.
+ * Brings changes to the tier, in the right order. Only callers that ask to wait do wait.
  *
  * One key:
  *
@@ -16,7 +16,7 @@
  *
  *  B1  One write or delete of a key at a time, none while the tier is being cleared.
  *  B2  The tier gets a key's changes in order; those in between may be left out, the newest never is.
- *  B3  Whoever waits for a version is told when that version, or a newer one, is on the tier.
+ *  B3  A caller that waits for a version is notified when that version, or a newer one, is on the tier.
  *  B4  A change that failed is not half there: the key is deleted, in memory at once, on the tier as
  *      soon as it takes the delete; until then the tier is not asked about the key.
  *  B5  Changes that wait are bounded in number and bytes; further ones wait at the door.
@@ -121,7 +121,7 @@ export class WriteBehind<V> {
     this.#idle = new WaiterList(clock)
   }
 
-  /** While true, the tier is empty in all but fact: nobody may read it. */
+  /** While true, the tier is empty in all but fact: it must not be read. */
   get isClearing(): boolean {
     return this.#clearing !== undefined
   }
@@ -212,7 +212,7 @@ export class WriteBehind<V> {
     return cleared
   }
 
-  /** Tries a failed delete again, because somebody asks for the key. */
+  /** Tries a failed delete again, because a caller asks for the key. */
   revive(state: KeyState<V>): void {
     if (!state.parked) return
     state.parked = false
@@ -227,7 +227,7 @@ export class WriteBehind<V> {
     return this.#isIdle ? Promise.resolve() : this.#idle.wait(what, options)
   }
 
-  /** Nobody comes in any more. */
+  /** No caller comes in any more. */
   close(error: HeddleError): void {
     this.#door.failAll(error)
   }
@@ -289,7 +289,7 @@ export class WriteBehind<V> {
     const { entry, encoded } = change
     // A derived entry whose parent has changed since is as good as deleted.
     if (entry === undefined || entry.family?.alive === false) {
-      return this.#tier.delete(state.key, change.version)
+      return this.#tier.delete(state.key, change.version, change.isCleanUp)
     }
     const { version, createdAt, ttl, family } = entry
     const parent = family === undefined ? undefined : { key: family.key, version: family.version }
@@ -303,7 +303,7 @@ export class WriteBehind<V> {
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     const { encoder } = change.encoded as { encoder: Parameters<typeof encodeSliced>[0] }
     for await (const piece of encodeSliced(encoder, this.#clock)) {
-      // Nobody will ever read it: a newer change waits for its turn.
+      // It will never be read: a newer change waits for its turn.
       if (state.change !== change) {
         const what = `The write of "${state.key}"`
         throw new HeddleError('HDL_SUPERSEDED', { what, by: 'a newer change' })
@@ -330,7 +330,7 @@ export class WriteBehind<V> {
     line.running--
     state.writing = undefined
     if (state.change !== change) {
-      // Overtaken: those who wait are told about the newer change, or about the clear.
+      // Overtaken: waiting callers are notified of the newer change, or of the clear.
       if (state.change !== undefined) this.#enqueue(state)
     } else {
       this.#failures++
@@ -348,7 +348,7 @@ export class WriteBehind<V> {
     if (change.entry !== undefined) {
       this.#events.lost(state)
       // In its new version: what was made from the lost one goes as well.
-      this.#putDelete(state, state.version)
+      this.#putDelete(state, state.version, true)
       return
     }
     state.change = change
@@ -367,8 +367,8 @@ export class WriteBehind<V> {
     this.#clearing ??= { version: 0, running: false }
   }
 
-  #putDelete(state: KeyState<V>, version: number): void {
-    state.change = { version, entry: undefined, encoded: undefined }
+  #putDelete(state: KeyState<V>, version: number, isCleanUp = false): void {
+    state.change = { version, entry: undefined, encoded: undefined, isCleanUp }
     this.#pending++
     this.#enqueue(state)
   }

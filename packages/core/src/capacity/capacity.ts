@@ -79,7 +79,7 @@ export class Capacity {
       const permits = options[place] ?? (place === 'thread' ? availableParallelism() : Infinity)
       const unit = place === 'thread' ? threadUnit : 1
       const meter = makePermits(place, permits, unit)
-      // What has no limit is not counted: nobody will ever wait for it.
+      // What has no limit is not counted: no caller will ever wait for it.
       if (meter.capacity < Infinity) {
         this.#places.set(place, new SharedResource(place, meter, { clock, aging, unit }))
       }

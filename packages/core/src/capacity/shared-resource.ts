@@ -70,7 +70,7 @@ let resources = 0
  *      served joins again at the end: runs of equal priority take turns.
  *  C2  Who comes later takes nothing while a run that ranks before it waits, so a run with a thousand short
  *      nodes does not keep out one with a single node.
- *  C3  Whenever something can be taken, the first in line has been called, or nobody waits. Nothing polls.
+ *  C3  Whenever something can be taken, the first in line has been called, or no caller waits. Nothing polls.
  *  C4  A waiter of priority 0 passes others on reserved permits, which they could never use.
  */
 export class SharedResource {

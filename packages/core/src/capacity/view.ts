@@ -237,7 +237,7 @@ export class View<T extends Entry<T>> {
     bundle.view = undefined
   }
 
-  /** The first entry of a lane that waits here, or at this gate, is another one. */
+  /** Called when another entry is now the first of a lane that waits here, or at this gate. */
   update(lane: Lane<T>): void {
     if (this.isGate) return this.line.update(lane)
     const { line } = this.#groupOf(lane)

@@ -43,7 +43,7 @@ class Piece {
 /** The piece of the last encoder that fitted into one; most values do. */
 let spare: Piece | undefined
 
-/** A list of keys, found key by key. The last way taken is tried first: neighbours are alike. */
+/** A list of keys, found key by key. The child that was taken last is tried first: neighbouring objects have the same keys. */
 class Shape {
   id = -1
   #lastKey: string | undefined

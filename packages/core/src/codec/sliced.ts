@@ -88,7 +88,7 @@ export interface Decoded {
   readonly values: number
 }
 
-/** The value in `body`, or undefined when `isOver` said that nobody wants it any more. */
+/** The value in `body`, or undefined when `isOver` said that no caller wants it any more. */
 export async function decodeSliced(
   body: Uint8Array<ArrayBuffer>,
   clock: Clock,

@@ -17,7 +17,7 @@
  * Why a format of our own: `v8.serialize` and `JSON.stringify` cannot pause, and 300,000 nodes cost
  * them 100 to 300 ms on the loop. Why not the thread: getting the value there is the same work.
  * There is no tag for code, and none for an object with a prototype, so reading a cache folder that
- * somebody else has written can produce wrong data but never behaviour.
+ * another program has written can produce wrong data but never behaviour.
  *
  * The number of the format is part of the name of a cache directory: change `formatVersion` when a tag gets another
  * meaning. A new tag leaves it as it is: a reader that does not know the tag refuses the value (docs/decisions/0180).

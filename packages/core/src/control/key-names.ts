@@ -31,7 +31,7 @@ function nameOf(sequence: string): string | undefined {
   if (known !== undefined) return known
   if (sequence.length > 1 && sequence.startsWith('\x1b')) {
     const rest = sequence.slice(1)
-    // A sequence without a name here (F5, a mouse report) is no key that anybody asked for.
+    // A sequence without a name here (F5, a mouse report) is not a key that was asked for.
     return rest.startsWith('[') || rest.startsWith('O') ? undefined : `alt-${nameOf(rest) ?? rest}`
   }
   const code = sequence.charCodeAt(0)

@@ -60,7 +60,7 @@ class Terminal implements KeyListener {
   readonly #suspends: boolean
   readonly #clock: Clock
   readonly #wasRaw: boolean
-  /** Somebody else reads this input too: it must go on flowing after us. */
+  /** Another reader uses this input too: it must keep flowing after us. */
   readonly #isShared: boolean
   readonly #decoder = new StringDecoder('utf8')
   #reason: string | undefined
@@ -113,7 +113,7 @@ class Terminal implements KeyListener {
     this.#setRaw(this.#wasRaw)
     // 0 is the whole group: stopping only ourselves would leave `npm run` waiting in front of us.
     process.kill(0, 'SIGTSTP')
-    // The system ignores it when nobody could continue us; then there is no SIGCONT either.
+    // The system ignores it when no shell could continue us; then there is no SIGCONT either.
     this.#clock.afterIo(this.#onContinue)
   }
 
@@ -148,7 +148,7 @@ class Terminal implements KeyListener {
 }
 
 function whyNot(input: KeyInput): string | undefined {
-  if (!input.isTTY) return 'the input is no terminal'
+  if (!input.isTTY) return 'the input is not a terminal'
   if (input.destroyed || !input.readable) return 'the input is closed'
   return undefined
 }

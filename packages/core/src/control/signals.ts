@@ -10,7 +10,7 @@
  * Invariants, quoted by the tests:
  *  I1  After the first call, neither signal ends the process or opens the inspector, ever.
  *  I2  Listeners of the program are neither removed nor replaced.
- *  I3  Every target that is there when the signal comes is told, also when one throws.
+ *  I3  Every target that is there when the signal comes is notified, also when one throws.
  */
 import { isMainThread } from 'node:worker_threads'
 

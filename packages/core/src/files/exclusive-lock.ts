@@ -11,20 +11,20 @@
  *  I1  At most one holder at any time, over all processes and threads of the machine.
  *  I2  Of callers at the same time exactly one gets a free lock, also one whose holder was killed.
  *  I3  Only the holder writes or removes the JSON file, and only while it holds the lock.
- *  I4  Releasing twice is harmless; releasing never touches somebody else's lock.
+ *  I4  Releasing twice is harmless; releasing never touches the lock of another holder.
  *
  * Why not a lock file with pid and time: between seeing that it is stale and replacing it another
  * process can do the same (two holders in 12 of 100 contests with a well-known package); a living
  * holder can look stale (a pause, a long run); and a dead one can look alive (a reused pid).
  * Why `IMMEDIATE`: it needs one lock that only one process can have. `EXCLUSIVE` needs in addition
- * that nobody reads, so that two callers at the same time can refuse each other and nobody wins.
+ * that no process reads, so that two callers at the same time can refuse each other and neither wins.
  * Why on the loop: 0.1 to 0.2 ms, once per run, without waiting (docs/decisions/0033).
  *
  * Known limits: the lock file must never be deleted (a second one of the same name is another
  * lock), and the holding process must not open and close it itself (POSIX drops the lock then).
  * Network file systems without locks are refused with an error; machines do not exclude each other.
  */
-import { mkdir, readFile, realpath, rm } from 'node:fs/promises'
+import { readFile, realpath, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -34,6 +34,7 @@ import { isoTime } from '../kernel/iso-time.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { writeAtomic } from './atomic-write.ts'
 import { codeOf, fileError } from './replace.ts'
+import { makeFolder } from './make-folder.ts'
 
 /** Who holds a lock, as written beside it. */
 export interface LockHolder {
@@ -59,8 +60,8 @@ export interface HeldLock extends AsyncDisposable {
   /**
    * Frees the lock. Calling it again is harmless.
    *
-   * *Cancellation*: cannot be cancelled; it does not wait for anybody.
-   * *Fairness*: whoever asks next gets it; nobody is queued.
+   * *Cancellation*: cannot be cancelled; it does not wait.
+   * *Fairness*: whoever asks next gets it; callers are not queued.
    */
   release(): Promise<void>
 }
@@ -153,7 +154,7 @@ class Held implements HeldLock {
 
 async function giveBack(key: string, details: string): Promise<void> {
   try {
-    // While the lock is still held: afterwards the file may be somebody else's.
+    // While the lock is still held: afterwards the file may belong to another holder.
     await rm(details, { force: true })
   } finally {
     own.get(key)?.database.close()
@@ -167,11 +168,11 @@ const optionNames = {
 } satisfies OptionNames<HoldLockOptions>
 
 /**
- * Takes an exclusive lock, or fails at once when somebody has it: another process, another thread,
+ * Takes an exclusive lock, or fails at once when it is held: another process, another thread,
  * or this program a second time.
  *
  * *Cancellation*: cannot be cancelled; it does not wait for the holder.
- * *Fairness*: nobody is queued; of callers at the same time exactly one gets it.
+ * *Fairness*: callers are not queued; of callers at the same time exactly one gets it.
  *
  * @throws `HDL_LOCKED` naming the holder; `HDL_STORE_FAILED` when the file cannot be locked.
  * @example
@@ -192,7 +193,7 @@ export async function holdLock(file: string, options: HoldLockOptions): Promise<
   }
   let key: string
   try {
-    await mkdir(path.dirname(lockFile), { recursive: true })
+    await makeFolder(path.dirname(lockFile))
     key = path.join(await realpath(path.dirname(lockFile)), path.basename(lockFile))
   } catch (error) {
     throw fileError(file, 'be locked', error)

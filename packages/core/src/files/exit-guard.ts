@@ -7,7 +7,7 @@
  *
  * Invariants, quoted by the tests:
  *  I1  Every action runs exactly once, newest first, also when another one throws.
- *  I2  A signal that nobody else listens to ends the process as it would have without us: by that
+ *  I2  A signal without another listener ends the process as it would have without us: by that
  *      signal. When the program has a listener of its own, that one decides; the actions run when
  *      the process exits.
  *  I3  Without actions nothing of ours listens.
@@ -89,7 +89,7 @@ function report(error: unknown): void {
     // oxlint-disable-next-line node/no-sync -- the process is ending: there is no later
     writeSync(2, `${describe(error)}\n`)
   } catch {
-    // Nobody is left to tell.
+    // There is no caller left to report it to.
   }
 }
 

@@ -3,7 +3,7 @@
  *
  *   <id>.original   the original bytes
  *   <id>.json       the intent; written after the bytes, removed before them
- *   kept/           originals of files that somebody else edited meanwhile
+ *   kept/           originals of files that another program edited meanwhile
  */
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -156,7 +156,7 @@ async function checkHash(file: string, intent: Intent): Promise<void> {
 export type RestoreOutcome = 'restored' | 'untouched'
 
 /**
- * Gives a file its original content back, byte by byte, unless somebody else has edited it. It can
+ * Gives a file its original content back, byte by byte, unless another program has edited it. It can
  * be repeated after a crash at any point.
  *
  * The traces stay; see {@link dropIntent}.

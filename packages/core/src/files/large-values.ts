@@ -64,7 +64,7 @@ export class FileWriter {
   async #close(): Promise<void> {
     const opening = this.#opening
     this.#opening = undefined
-    // That it could not be opened was told to whoever wrote.
+    // The writer was notified that it could not be opened.
     await (await opening?.catch(() => undefined))?.close()
   }
 }

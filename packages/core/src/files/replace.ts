@@ -1,4 +1,4 @@
-/** Replacing a file so that everybody sees the old one or the new one, whole, whatever happens. */
+/** Replacing a file so that every reader sees the old one or the new one, whole, whatever happens. */
 import { createReadStream } from 'node:fs'
 import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
@@ -71,7 +71,7 @@ async function applyAttributes(handle: FileHandle, attributes: FileAttributes): 
     try {
       await handle.chown(attributes.uid, attributes.gid)
     } catch (error) {
-      // Only the superuser may give files away; everybody else's file stays their own.
+      // Only the superuser may give files away; a file of any other user stays theirs.
       if (codeOf(error) !== 'EPERM') throw error
     }
   }
@@ -95,7 +95,7 @@ export interface Replacement {
 export async function replaceFile(replacement: Replacement): Promise<void> {
   const { target, temp, attributes, content } = replacement
   try {
-    // Readable by nobody else until it has the mode of the file that it replaces.
+    // Readable by no other user until it has the mode of the file that it replaces.
     const handle = await open(temp, 'wx', attributes === undefined ? 0o666 : 0o600)
     try {
       const isPlain = typeof content === 'string' || content instanceof Uint8Array

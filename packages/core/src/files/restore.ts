@@ -2,7 +2,7 @@
  * Files that are changed for a while and given back byte by byte, whatever ends the process.
  *
  *   reserved ──bytes and intent are durable──▶ intended ──▶ changed ──▶ restoring ──▶ restored
- *       └───────────────failed───────────────▶ gone   └──edited by somebody──▶ conflict
+ *       └───────────────failed───────────────▶ gone   └──edited by another───▶ conflict
  *
  * Three layers, each for what the one before cannot see: restore() or the end of the scope; exit,
  * uncaught errors and signals, synchronously (see exit-guard.ts); the journal, read by the next
@@ -13,7 +13,7 @@
  *  I2  After restoring, the file has its original bytes (checked by SHA-256) and mode; symbolic
  *      links still point where they did.
  *  I3  A crash at any point, also during recovery, is repaired by the next recovery.
- *  I4  An edit by somebody else is never overwritten: `HDL_RESTORE_CONFLICT`, both versions kept.
+ *  I4  An edit by another program is never overwritten: `HDL_RESTORE_CONFLICT`, both versions kept.
  *  I5  A file is changed by at most one holder at a time; a journal folder has at most one owner.
  *  I6  With nothing changed, nothing of ours listens to signals or exit.
  *
@@ -68,7 +68,7 @@ export interface ChangedFile extends AsyncDisposable {
    * *Cancellation*: cannot be cancelled.
    * *Fairness*: does not apply; callers at the same time share one restoration.
    *
-   * @throws `HDL_RESTORE_CONFLICT` when somebody else edited the file; both versions are kept.
+   * @throws `HDL_RESTORE_CONFLICT` when another program edited the file; both versions are kept.
    */
   restore(): Promise<void>
 }
@@ -94,14 +94,14 @@ async function recoverEntry(folder: string, id: string): Promise<[keyof Recovery
   return [outcome, intent.path]
 }
 
-/** Under the folder's lock: nobody else changes files through this journal. */
+/** Under the folder's lock: no other process changes files through this journal. */
 async function recoverFolder(folder: string): Promise<Recovery> {
   const names = (await readdir(folder)).sort()
   const recovery = { restored: [] as string[], untouched: [] as string[] }
   const errors: unknown[] = []
   const unsettled = new Set<string>()
   for (const name of names) {
-    // The lock's description is no intent.
+    // The lock's description is not an intent.
     const id = name.startsWith(lockName) ? undefined : idOfIntent(name)
     if (id === undefined) continue
     try {
@@ -206,7 +206,7 @@ class Change implements ChangedFile {
     const { original } = this.files
     const found = await stat(this.path)
     if (!found.isFile()) {
-      const cause = 'it is no regular file'
+      const cause = 'it is not a regular file'
       throw new HeddleError('HDL_STORE_FAILED', { store: this.path, action: 'be changed', cause })
     }
     await copyFile(this.path, original, constants.COPYFILE_EXCL)
@@ -421,7 +421,7 @@ export class RestoreRegistry implements AsyncDisposable {
   async #close(): Promise<void> {
     const results = await Promise.allSettled(
       [...this.#changes].map(async (change) => {
-        // Whoever asked for a change that failed has been told.
+        // The caller of a failed change has been notified.
         await change.made.catch(() => undefined)
         await change.restore()
       }),

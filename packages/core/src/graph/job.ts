@@ -42,7 +42,7 @@ export interface JobContext {
    * anything else as `util.inspect()` shows it.
    */
   readonly log: (text: unknown) => void
-  /** Says how far this attempt has come: from 0 to 1, and in words. */
+  /** Says how far this attempt has come: from 0 to 1, and in words. A text of more than 1,000 characters is cut. */
   readonly progress: (fraction: number, text?: string) => void
   /**
    * Names this piece of work for other systems: the same in each attempt, after a restart, and in another process that
@@ -65,7 +65,7 @@ export interface JobContext {
   readonly artifact: (name: string, content: ArtifactContent) => Promise<ArtifactInfo>
 }
 
-/** How a step is told from others. */
+/** How a step is identified among others. */
 export interface StepOptions {
   /** Names the step over restarts. Its job and the order of calls do when absent. */
   readonly key?: string
@@ -83,7 +83,7 @@ type StepArguments<I> = undefined extends I
   : [input: I, options?: StepOptions]
 
 /**
- * What a job on the loop is given: it may do its work in durable steps (docs/guide/growing.md). While it waits for one it is
+ * What a job on the loop is given: it may do its work in durable steps (docs/guide/steps.md). While it waits for one it is
  * suspended: it holds no permit and its timeout stops.
  */
 export interface LoopContext extends JobContext {
@@ -298,7 +298,7 @@ function define(module: string, made: Job): void {
   const definitions = (defined.definitions ??= new WeakMap())
   const definition = locateDefinition(module)
   const earlier = jobs.get(made.name)
-  // Two loop jobs of one name harm nobody: they are called directly and never looked up.
+  // Two loop jobs of one name do no harm: they are called directly and never looked up.
   if (earlier !== undefined && (earlier.place !== 'loop' || made.place !== 'loop')) {
     const known = definitions.get(earlier)
     const conflict = known && describeConflict(known, definition)

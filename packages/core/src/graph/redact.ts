@@ -10,7 +10,7 @@ import { HeddleError, describe } from '../errors.ts'
 export type Redact = true | readonly string[]
 
 /** Stands for what is not shown. */
-const redacted = '[redacted]'
+export const redactedText = '[redacted]'
 
 /** Values of an input that are looked at: a larger one is not searched, and all texts of its attempt are redacted. */
 const mostValues = 10_000
@@ -30,8 +30,8 @@ export function checkRedact(redact: Redact): void {
 /** Redacts texts of one attempt: what the named fields of its input hold is replaced wherever it stands. */
 export function textRedaction(redact: Redact, input: unknown): (text: string) => string {
   const secrets = redact === true ? undefined : secretsOf(input, new Set(redact))
-  if (secrets === undefined) return () => redacted
-  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, redacted), text)
+  if (secrets === undefined) return () => redactedText
+  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, redactedText), text)
 }
 
 /** Longest first, so that no part of one stays; undefined when the input is too large to search. */
@@ -77,7 +77,7 @@ export function redactError(thrown: unknown, redact: (text: string) => string): 
     if (typeof one !== 'object' || one === null) return redactPrimitive(one, redact)
     if (isProxy(one) || !(one instanceof Error)) return new Error(redact(describe(one)))
     if (seen.has(one)) return one
-    if (seen.size >= mostParts) return new Error(redacted)
+    if (seen.size >= mostParts) return new Error(redactedText)
     seen.add(one)
     for (const key of ['message', 'stack', 'cause'] as const) {
       if (key in one) replace(one, key, redactOne(one[key]))
@@ -90,7 +90,7 @@ export function redactError(thrown: unknown, redact: (text: string) => string): 
     return redactOne(thrown)
   } catch {
     // It is frozen, or cannot be read: nothing of it is shown.
-    return new Error(redacted)
+    return new Error(redactedText)
   }
 }
 
@@ -108,7 +108,7 @@ function replace(error: Error, key: string, value: unknown): void {
 /** A value as it is shown: a copy, for plain data. */
 export function redactValue(value: unknown, redact: Redact | undefined): unknown {
   if (redact === undefined) return value
-  if (redact === true) return redacted
+  if (redact === true) return redactedText
   const names = new Set(redact)
   const copy = (one: unknown): unknown => {
     if (typeof one !== 'object' || one === null) return one
@@ -120,7 +120,7 @@ export function redactValue(value: unknown, redact: Redact | undefined): unknown
   }
   const copyEntry = <K>(key: K, one: unknown): [K, unknown] => [
     key,
-    typeof key === 'string' && names.has(key) ? redacted : copy(one),
+    typeof key === 'string' && names.has(key) ? redactedText : copy(one),
   ]
   return copy(value)
 }

@@ -1,5 +1,5 @@
 /** Schemas of inputs, as zod, valibot and others have them: the Standard Schema interface, version 1. */
-import { HeddleError, describe } from '../errors.ts'
+import { HeddleError, describe, isError } from '../errors.ts'
 import { isThenable } from '../kernel/call.ts'
 
 /** What a schema says of a wrong value. */
@@ -43,8 +43,8 @@ export function jsonSchemaOf(schema: InputSchema): Readonly<Record<string, unkno
   }
 }
 
-/** How many wrong fields are named, with how many keys of their path and how many characters each. */
-const namedIssues = 5
+/** How many wrong fields one error names, with how many keys of their path and how many characters each. */
+export const namedIssues = 20
 const namedKeys = 20
 const longestIssue = 200
 
@@ -54,16 +54,17 @@ const longestIssue = 200
  */
 export function validateInput(node: string, schema: InputSchema, input: unknown): unknown {
   const fail = (cause: unknown): never => {
+    if (isError(cause, 'HDL_WRONG_INPUT') || isError(cause, 'HDL_SCHEMA_FAILED')) throw cause
     throw new HeddleError('HDL_SCHEMA_FAILED', { node, reason: describe(cause) }, { cause })
   }
-  let result: ReturnType<InputSchema['~standard']['validate']>
   try {
-    result = schema['~standard'].validate(input)
+    const result = schema['~standard'].validate(input)
+    if (!isThenable(result)) return takeResult(node, result)
+    const take = (late: SchemaResult<unknown>): unknown => takeResult(node, late)
+    return Promise.resolve(result).then(take).catch(fail)
   } catch (error) {
     return fail(error)
   }
-  if (!isThenable(result)) return takeResult(node, result)
-  return Promise.resolve(result).then((late) => takeResult(node, late), fail)
 }
 
 function takeResult(node: string, result: SchemaResult<unknown>): unknown {
@@ -76,21 +77,19 @@ function takeResult(node: string, result: SchemaResult<unknown>): unknown {
   const all = result.issues as readonly SchemaIssue[]
   const issues = all.slice(0, namedIssues).map(describeIssue)
   const more = all.length - issues.length
-  if (more > 0) issues.push(`and ${more} more`)
   if (issues.length === 0) issues.push('its schema gives no reason')
-  throw new HeddleError('HDL_WRONG_INPUT', { node, issues })
+  throw new HeddleError('HDL_WRONG_INPUT', { node, issues, ...(more > 0 && { more }) })
 }
 
 function describeIssue(issue: SchemaIssue): string {
-  const {
-    path = [],
-    message,
-  }: { readonly path?: SchemaIssue['path']; readonly message?: unknown } = issue ?? {}
+  const given: { readonly path?: unknown; readonly message?: unknown } = issue ?? {}
+  const where = given.path ?? []
+  const path = (Array.isArray(where) ? where : [where]) as NonNullable<SchemaIssue['path']>
   const keys = Array.from(path.slice(0, namedKeys), (part) =>
     String(typeof part === 'object' ? part?.key : part),
   )
   if (path.length > namedKeys) keys.push('…')
-  const said = String(message)
+  const said = String(given.message)
   const text = keys.length === 0 ? said : `${keys.join('.')}: ${said}`
   return text.length <= longestIssue ? text : `${text.slice(0, longestIssue)}…`
 }

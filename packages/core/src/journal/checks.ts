@@ -3,7 +3,7 @@ import { HeddleError } from '../errors.ts'
 import { checkMoment, checkName, checkText } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
-import { toStored } from '../store/text.ts'
+import { toStored } from '../store/stored-text.ts'
 import type { NodeHeader, RunHeader, RunHolder } from './journal.ts'
 
 function refuse(option: string, value: unknown, expected: string): never {

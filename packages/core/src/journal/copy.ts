@@ -256,7 +256,7 @@ function verify(id: string, to: Journal, written: CopiedRows, found: CopiedRows)
 }
 
 function endOf({ state, endedAt }: RunOverview): Parameters<RunRestorer['finish']>[0] {
-  // An interrupted run is one that nobody holds.
+  // An interrupted run is one that is not held.
   const current = state === 'interrupted' ? 'running' : state
   return { state: current, ...(endedAt !== undefined && { endedAt }) }
 }

@@ -1,16 +1,11 @@
 /** Bounds on what a row carries besides its value, so that one row cannot hold up the loop (J7). */
-import { describe } from '../errors.ts'
+import { describe, errorBounds } from '../errors.ts'
 import type { ErrorRecord } from './journal.ts'
 
 /** Characters of a message, of a stack and of one line of a log. */
 export const longestText = 64 * 1024
 
-/** Causes deeper than this are cut off: a cycle of causes would not end. */
-const deepestCause = 16
-/** Errors that an error stands for: more are cut off. */
-const mostErrors = 8
-
-/** Errors are made by everybody: their fields need not be what their types say. */
+/** Errors come from any code: their fields need not be what their types say. */
 function cutEnd(field: unknown): string {
   const text = typeof field === 'string' ? field : describe(field)
   if (text.length <= longestText) return text
@@ -20,15 +15,18 @@ function cutEnd(field: unknown): string {
 /** The record as it is stored: only the fields that it is meant to have, none of them very long. */
 export function cutRecord(record: ErrorRecord, depth = 0): ErrorRecord {
   const { name, message, code, stack, cause, errors } = record
+  const isDeepest = depth >= errorBounds.causes
   return {
     name: cutEnd(name),
     message: cutEnd(message),
     ...(code !== undefined && { code: cutEnd(code) }),
     ...(stack !== undefined && { stack: cutEnd(stack) }),
-    ...(cause !== undefined && depth < deepestCause && { cause: cutRecord(cause, depth + 1) }),
+    ...(cause !== undefined && !isDeepest && { cause: cutRecord(cause, depth + 1) }),
     ...(errors !== undefined &&
-      depth < deepestCause && {
-        errors: errors.slice(0, mostErrors).map((each) => cutRecord(each, deepestCause)),
+      !isDeepest && {
+        errors: errors
+          .slice(0, errorBounds.errors)
+          .map((each) => cutRecord(each, errorBounds.causes)),
       }),
   }
 }

@@ -1,3 +1,4 @@
+import { joinPath } from '../attempts/part-path.ts'
 import { Encoder } from '../codec/encoder.ts'
 import { oneByte } from '../codec/one-byte.ts'
 import { decodeSliced, encodeUnchanged, stepBudget } from '../codec/sliced.ts'
@@ -5,7 +6,7 @@ import { HeddleError, describe, isError } from '../errors.ts'
 import { checkName } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { joinBytes } from '../sqlite/own-bytes.ts'
-import type { CommitGuard } from './journal.ts'
+import type { CommitGuard, Transition } from './journal.ts'
 
 /** Bytes of a value, in pieces. */
 export type Pieces = AsyncIterable<Uint8Array<ArrayBuffer>> | readonly Uint8Array<ArrayBuffer>[]
@@ -16,8 +17,13 @@ export type Encoding = { readonly body: Uint8Array<ArrayBuffer> } | { readonly p
 /** No value at all is the most frequent one. */
 const nothing: Encoding = { body: new Uint8Array(0) }
 
-/** Those of one byte, by that byte. Nobody changes or gives away a body that is so small. */
+/** Those of one byte, by that byte. A body that is so small is never changed or transferred. */
 const small: (Encoding | undefined)[] = []
+
+/** What errors about a value name: the node, or the element or step of it. */
+export function nameOfWork({ node, part }: Pick<Transition, 'node' | 'part'>): string {
+  return part === undefined ? node : joinPath(node, part.path, ' ')
+}
 
 /**
  * Encodes a small value at once; begins with a large one (J7). Either way the bytes are those of a value that

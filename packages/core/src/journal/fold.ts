@@ -10,7 +10,6 @@ import type {
   PartEntry,
   RunHolder,
   RunSummary,
-  Transition,
 } from './journal.ts'
 import type { RunState } from '../scheduler/events.ts'
 import { isEnd } from './states.ts'
@@ -154,7 +153,7 @@ export class RunFold {
     return node
   }
 
-  #move(row: Transition, hasValue: boolean): void {
+  #move(row: HistoryEntry & { readonly kind: 'node' }, hasValue: boolean): void {
     const { state, attempt, at, error, blockedBy } = row
     // Rows of a node whose announcement was lost with a damaged page are still worth showing.
     const node =
@@ -164,6 +163,7 @@ export class RunFold {
     node.state = state
     node.attempt = attempt
     node.hasValue = hasValue
+    if (row.input !== undefined) node.inputAt = row.position
     if (error !== undefined) node.errors.push(error)
     if (blockedBy === undefined) delete node.blockedBy
     else node.blockedBy = blockedBy

@@ -40,7 +40,7 @@ import type { RunOutcome } from './outcome.ts'
  *
  * Readers see what is durable. A row that happened cannot be refused, so append() always takes it;
  * whoever adds rows without waiting for a commit waits for room from time to time (law 4). Log lines
- * are refused when there is no room, and the caller is told.
+ * are refused when there is no room, and the caller gets an error.
  *
  * Values are plain data, as the cache keeps them: anything else is refused with `HDL_NOT_CLONEABLE`,
  * and the row with it. So is a value that throws when it is read, and a large one that is changed before its
@@ -121,8 +121,18 @@ export interface Transition {
   /** Milliseconds until the next attempt, when retrying. */
   readonly delay?: number
   readonly blockedBy?: string
+  /** On the first row of an attempt that was written after its input was made. */
+  readonly input?: InputRecord
   /** It is not the node that moves but a part of it: an element of a map, or a step (docs/design/growing.md). */
   readonly part?: PartDetail
+}
+
+/** The input of an attempt, as it is shown to people: nothing is computed from it. */
+export interface InputRecord {
+  /** As JSON (recorded/json-value.ts), without what `job({ redact })` names. */
+  readonly text: string
+  /** The text is only the beginning of the input. */
+  readonly isCut?: true
 }
 
 /** Which part of a node a row is about, and what is to be known when the run is resumed. */
@@ -220,6 +230,8 @@ export interface NodeSnapshot extends NodeHeader {
   readonly parts?: { readonly succeeded: number; readonly failed: number }
   /** The rows of its parts that stand come after this position. Absent where it never had any. */
   readonly partsFrom?: number
+  /** The row that has the input of its last attempt. Absent where none was recorded. */
+  readonly inputAt?: number
   /** Sleeps and waits for a signal that have begun and not ended: the first hundred, where it has any. */
   readonly waits?: readonly OpenWait[]
 }
@@ -253,6 +265,8 @@ export interface RunListOptions {
   readonly outcomes?: readonly RunOutcome[]
   /** A part of the id, the key or the title; case does not count. */
   readonly text?: string
+  /** Runs whose labels have these values; undefined: runs without that label. */
+  readonly labels?: Readonly<Record<string, string | undefined>>
   /** `next` of the page before. */
   readonly before?: number
   /** At most 1,000. */
@@ -391,7 +405,7 @@ export interface RunWriter extends AsyncDisposable {
    * without committing any.
    *
    * *Cancellation*: leaves nothing behind.
-   * *Fairness*: everybody who waits is woken at once.
+   * *Fairness*: every caller that waits is woken at once.
    */
   waitRoom(options?: WaitOptions): Promise<void>
   /** Reports failed writes and messages to this watcher from here on. There is one at a time. */
@@ -473,7 +487,7 @@ export interface Journal extends RunningService, AsyncDisposable {
    */
   prune?(options: PruneOptions): Promise<PruneReport>
   /**
-   * Takes a run of another journal over, row by row. Nobody sees it before it is complete; one whose copy was cut off is
+   * Takes a run of another journal over, row by row. It is not visible before it is complete; one whose copy was cut off is
    * taken over from its beginning. Absent where runs cannot be copied to.
    *
    * @throws `HDL_RUN_EXISTS`; `HDL_KEY_TAKEN` with the run that has the key.

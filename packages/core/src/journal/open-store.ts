@@ -6,6 +6,7 @@ import { isPostgresAddress, withoutPasswords } from '../store/postgres/address.t
 import type { StoreDatabase } from '../store/roles.ts'
 import { shardCount } from '../store/shard-of.ts'
 import type { AnyTable } from '../store/tables.ts'
+import { behindLink } from './open.ts'
 
 export interface OpenStoreOptions {
   /** The tables of all roles that this process has: what is missing of them is made. */
@@ -47,7 +48,7 @@ export async function openStore(
   const [, file] = /^sqlite:(.+)$/.exec(address) ?? []
   if (file !== undefined) {
     const { openSqliteStore } = await import('./sqlite/sqlite-store.ts')
-    return openSqliteStore(path.resolve(file), tables, kernel)
+    return openSqliteStore(await behindLink(path.resolve(file)), tables, kernel)
   }
   throw new HeddleError('HDL_BAD_OPTION', {
     option: 'store',

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { HeddleError } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
-import { isPostgresAddress } from '../store/postgres/address.ts'
+import { isPostgresAddress, withoutPasswords } from '../store/postgres/address.ts'
 import type { Durability, Journal, JournalRetry } from './journal.ts'
 import { retryOf } from './retry.ts'
 
@@ -68,7 +68,7 @@ export async function openJournal(
 }
 
 /** Two names of one file must not get two locks. */
-async function behindLink(file: string): Promise<string> {
+export async function behindLink(file: string): Promise<string> {
   try {
     return (await lstat(file)).isSymbolicLink() ? await realpath(file) : file
   } catch {
@@ -84,7 +84,7 @@ function fileOf(address: string): string {
   if (/\.(db|sqlite)$/.test(address) && !/^[a-z]+:\/\//.test(address)) return path.resolve(address)
   throw new HeddleError('HDL_BAD_OPTION', {
     option: 'journal',
-    value: address,
+    value: withoutPasswords(address),
     expected: supported,
   })
 }

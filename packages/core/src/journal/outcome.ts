@@ -9,3 +9,9 @@ export function outcomeOf({ state, counts }: Pick<RunSummary, 'state' | 'counts'
   const { succeeded: _succeeded, skipped: _skipped, ...others } = counts
   return Object.values(others).some((count) => count > 0) ? 'failed' : 'succeeded'
 }
+
+/** Whether a run has something left to do and no process runs it: what `resume` continues. */
+export function hasWorkLeft(run: Pick<RunSummary, 'state' | 'counts'>): boolean {
+  const outcome = outcomeOf(run)
+  return outcome === 'interrupted' || outcome === 'cancelled' || outcome === 'failed'
+}

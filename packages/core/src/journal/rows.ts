@@ -1,17 +1,56 @@
 /** Rows as they are stored, and back. */
-import type { HistoryEntry, NodeHeader, PartEntry, RunHolder, Transition } from './journal.ts'
+import type {
+  HistoryEntry,
+  InputRecord,
+  NodeHeader,
+  PartEntry,
+  RunHolder,
+  Transition,
+} from './journal.ts'
 import { cutRecord } from './cut.ts'
+import { rareFieldsOf, type RareFields } from './node-header.ts'
 import { nodeStateOf, runStateOf } from './states.ts'
 
 /** What a row of the history is about. Appended to, never reordered. */
 export const Kind = { node: 0, success: 1, log: 2, run: 3, nodes: 4, part: 5 } as const
 
+/** How the detail of a row begins that has nothing but an input, as the JSON that it is: to write and read it costs next to nothing. */
+const inputStart = '{"input":'
+
 /** What a row of a node has besides its columns; null for most. */
 export function nodeDetail(transition: Transition): string | null {
-  const { error, delay, blockedBy, part } = transition
+  const { error, delay, blockedBy, part, input } = transition
   const isPlain = error === undefined && delay === undefined && blockedBy === undefined
-  if (part === undefined && isPlain) return null
-  return JSON.stringify({ error: error && cutRecord(error), delay, blockedBy, part })
+  if (part === undefined && isPlain) return input === undefined ? null : inputDetail(input)
+  return JSON.stringify({
+    error: error && cutRecord(error),
+    delay,
+    blockedBy,
+    part,
+    ...inputFields(input),
+  })
+}
+
+/** A beginning is not JSON: it is kept as a text, as is an input beside other fields. */
+function inputDetail(input: InputRecord): string {
+  return input.isCut === true ? JSON.stringify(inputFields(input)) : `${inputStart}${input.text}}`
+}
+
+function inputFields(
+  input: InputRecord | undefined,
+): { inputText?: string; isCut?: true } | undefined {
+  return input && { inputText: input.text, ...(input.isCut === true && { isCut: true }) }
+}
+
+/** As {@link nodeDetail} wrote it. */
+function readNodeDetail(detail: string): Partial<Transition> {
+  if (detail.startsWith(inputStart)) {
+    return { input: { text: detail.slice(inputStart.length, -1) } }
+  }
+  const { inputText, isCut, ...rest } = JSON.parse(detail) as Partial<Transition> &
+    ReturnType<typeof inputFields>
+  if (inputText === undefined) return rest
+  return { ...rest, input: { text: inputText, ...(isCut && { isCut }) } }
 }
 
 export function holderDetail({ pid, host, command }: RunHolder): string {
@@ -28,7 +67,7 @@ export function elapsedOf(detail: string | null | undefined): number | undefined
   return detail ? (JSON.parse(detail) as { readonly elapsed?: number }).elapsed : undefined
 }
 
-/** Of a run whose beginning is lost nobody knows who ran it. */
+/** Who ran a run whose beginning is lost is not known. */
 export function holderOf(detail: string | null | undefined): RunHolder {
   const found = detail ? (JSON.parse(detail) as Partial<RunHolder>) : {}
   return { pid: found.pid ?? 0, host: found.host ?? '', command: found.command ?? 'unknown' }
@@ -40,17 +79,15 @@ type NodeWire = readonly [
   place: NodeHeader['place'],
   after: readonly string[],
   input?: string | null,
-  more?: Pick<NodeHeader, 'parent' | 'grows' | 'map' | 'when' | 'version' | 'redact'>,
+  more?: RareFields,
 ]
 
 export function nodesDetail(nodes: readonly NodeHeader[]): string {
   return JSON.stringify(
-    nodes.map(({ name, job, place, after, input, ...rest }): NodeWire => {
-      const { parent, grows, map, when, version, redact } = rest
-      if ((parent ?? grows ?? when ?? version ?? redact) !== undefined) {
-        const more = { parent, grows, map, when, version, redact } as object
-        return [name, job, place, after, input ?? null, more]
-      }
+    nodes.map((node): NodeWire => {
+      const { name, job, place, after, input } = node
+      const more = rareFieldsOf(node)
+      if (more !== undefined) return [name, job, place, after, input ?? null, more]
       return input === undefined ? [name, job, place, after] : [name, job, place, after, input]
     }),
   )
@@ -116,7 +153,7 @@ export function entryOf(row: HistoryRow): HistoryEntry {
       }
     }
     default: {
-      const rest = detail === null ? undefined : (JSON.parse(detail) as Partial<Transition>)
+      const rest = detail === null ? undefined : readNodeDetail(detail)
       return {
         kind: 'node',
         position,

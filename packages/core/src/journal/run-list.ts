@@ -7,7 +7,13 @@
  *  N1  A page looks at a bounded number of runs. It may be short, even empty, and still have a next one.
  */
 import { checkCount } from '../kernel/check.ts'
-import type { JournaledState, RunListEntry, RunListOptions, RunListPage } from './journal.ts'
+import type {
+  JournaledState,
+  RunListEntry,
+  RunListOptions,
+  RunListPage,
+  RunSummary,
+} from './journal.ts'
 import { outcomeOf, type RunOutcome } from './outcome.ts'
 import { isEnd } from './states.ts'
 import type { RunState } from '../scheduler/events.ts'
@@ -28,8 +34,9 @@ export interface ListedRun {
 export interface RunListSource<R extends ListedRun> {
   /** Runs below a number, newest first. */
   read(before: number, size: number): Promise<readonly R[]> | readonly R[]
-  /** The whole of one. */
-  entryOf(run: R): Promise<RunListEntry>
+  labelsOf(run: R): Promise<RunListEntry['labels']>
+  /** The whole of one, with its nodes counted. */
+  summaryOf(run: R): Promise<RunSummary> | RunSummary
 }
 
 export async function listRuns<R extends ListedRun>(
@@ -52,8 +59,10 @@ export async function listRuns<R extends ListedRun>(
       looked++
       if (text !== '' && !hasText(run, text)) continue
       if (wanted !== undefined && !mayBe(run.state, wanted)) continue
-      const entry = await source.entryOf(run)
-      if (wanted === undefined || wanted.has(outcomeOf(entry))) runs.push(entry)
+      const labels = await source.labelsOf(run)
+      if (!hasLabels(labels, options.labels)) continue
+      const summary = await source.summaryOf(run)
+      if (wanted === undefined || wanted.has(outcomeOf(summary))) runs.push({ ...summary, labels })
     }
     if (page.length < size) return { runs, next: undefined }
   }
@@ -62,6 +71,10 @@ export async function listRuns<R extends ListedRun>(
 
 function hasText({ id, key, title }: ListedRun, text: string): boolean {
   return [id, key, title].some((each) => each?.toLowerCase().includes(text) === true)
+}
+
+function hasLabels(labels: RunListEntry['labels'], wanted: RunListOptions['labels'] = {}): boolean {
+  return Object.entries(wanted).every(([name, value]) => labels[name] === value)
 }
 
 function mayBe(state: JournaledState, wanted: ReadonlySet<RunOutcome>): boolean {

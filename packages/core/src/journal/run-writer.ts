@@ -8,7 +8,7 @@ import type { RunState } from '../scheduler/events.ts'
 import { inlineLimit, type RunChange, type StoredValue } from './batch.ts'
 import { checkNode, checkRow } from './checks.ts'
 import { cutText } from './cut.ts'
-import { encodePieces, encodeValue, type Pieces } from './encode.ts'
+import { encodePieces, encodeValue, nameOfWork, type Pieces } from './encode.ts'
 import type {
   CommitGuard,
   HistoryEntry,
@@ -150,7 +150,8 @@ export class RowWriter implements RunWriter, SideWriter {
       }
       const kind = transition.part === undefined ? Kind.success : Kind.part
       const { clock, values } = this.#host
-      const encoding = encodeValue(transition.node, value, inlineLimit, clock, guard)
+      const name = nameOfWork(transition)
+      const encoding = encodeValue(name, value, inlineLimit, clock, guard)
       if ('body' in encoding) {
         this.#addNode(transition, kind, encoding)
         return this.flush()
@@ -159,7 +160,7 @@ export class RowWriter implements RunWriter, SideWriter {
       let first: Pieces | undefined = encoding.pieces
       const storing = this.#host.side.persist(async () => {
         // When it is tried again it is encoded again: it belongs to the journal until its commit is over.
-        const pieces = first ?? encodePieces(transition.node, value, clock, guard)
+        const pieces = first ?? encodePieces(name, value, clock, guard)
         first = undefined
         return values.store(pieces)
       })

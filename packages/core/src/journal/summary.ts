@@ -1,7 +1,7 @@
 import { HeddleError } from '../errors.ts'
 import { checkCount } from '../kernel/check.ts'
 import { checkRunKey } from './checks.ts'
-import type { JournaledState, RunHolder, RunSummary } from './journal.ts'
+import type { JournaledState, RunHolder } from './journal.ts'
 
 export interface RunsOptions {
   readonly state?: JournaledState
@@ -17,17 +17,12 @@ export function runLimit({ limit = defaultRunLimit, key }: RunsOptions): number 
   return checkCount('limit', limit, 0, true)
 }
 
-/** Whether there is nothing left to do. */
-export function allSucceeded(counts: RunSummary['counts']): boolean {
-  return Object.entries(counts).every(([state, count]) => state === 'succeeded' || count === 0)
-}
-
 /** The error for a key that another run has. */
 export function keyTaken(key: string, run: string): HeddleError {
   return new HeddleError('HDL_KEY_TAKEN', { key, run })
 }
 
-/** The error for a run that somebody is writing. */
+/** The error for a run that is being written. */
 export function heldError(id: string, { pid, host, command }: RunHolder): HeddleError {
   return new HeddleError('HDL_LOCKED', {
     path: `Run ${id}`,

@@ -15,16 +15,24 @@ export interface Due extends HeapItem {
  * not re-armed when the earliest deadline is removed: it fires early once, finds nothing due and
  * arms itself for the next one. So a run of short jobs under a ten-minute limit sets one timer.
  *
- * When very many fall due together they are told in slices, with a turn for everybody else between.
+ * When very many fall due together they are notified in slices, with a turn for other work between.
  */
 export class Deadlines<T extends Due> {
-  readonly #heap = new IndexedHeap<T>((a, b) => a.dueAt! < b.dueAt!)
+  readonly #heap: IndexedHeap<T>
   readonly #clock: Clock
   readonly #onDue: (item: T) => void
   #timer: Timer | undefined
   #armedFor = Infinity
 
-  constructor(clock: Clock, onDue: (item: T) => void) {
+  /** `isFirst` decides between two that fall due at the same moment; without it their order is not defined. */
+  constructor(
+    clock: Clock,
+    onDue: (item: T) => void,
+    isFirst: (a: T, b: T) => boolean = () => false,
+  ) {
+    this.#heap = new IndexedHeap(
+      (a, b) => a.dueAt! < b.dueAt! || (a.dueAt === b.dueAt && isFirst(a, b)),
+    )
     this.#clock = clock
     this.#onDue = onDue
   }

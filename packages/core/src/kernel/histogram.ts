@@ -18,6 +18,8 @@ const lastPower = 46
 const bucketCount = (lastPower - firstPower + 2) * perPower
 /** Values are kept in thousandths: microseconds, when they are milliseconds. */
 const scale = 1000
+/** Of a snapshot. */
+const shownShares = [0.5, 0.9, 0.99, 0.999]
 const largest = 2 ** (lastPower + 1) - 1
 
 function powerOf(value: number): number {
@@ -51,6 +53,8 @@ export class Histogram {
   #sum = 0
   #min = Infinity
   #max = 0
+  /** The highest bucket with a value: there is nothing behind it. */
+  #last = -1
 
   get count(): number {
     return this.#count
@@ -66,6 +70,7 @@ export class Histogram {
     const thousandths = Math.min(Math.round(valid * scale), largest)
     const bucket = bucketOf(thousandths)
     this.#buckets[bucket]! += 1
+    if (bucket > this.#last) this.#last = bucket
     this.#count++
     this.#sum += valid
     if (valid < this.#min) this.#min = valid
@@ -74,13 +79,20 @@ export class Histogram {
 
   /** A value that a share `q` of the recorded ones does not exceed, at most 1/32 too large. 0 while empty. */
   quantile(q: number): number {
-    const wanted = Math.max(1, Math.ceil(q * this.#count))
+    return this.#quantiles([q])[0]!
+  }
+
+  /** @param shares In growing order: one walk over the buckets finds all of them. */
+  #quantiles(shares: readonly number[]): number[] {
+    const found: number[] = []
     let seen = 0
-    for (let bucket = 0; bucket < bucketCount; bucket++) {
-      seen += this.#buckets[bucket]!
-      if (seen >= wanted) return Math.min(upperEnd(bucket) / scale, this.#max)
+    let bucket = -1
+    for (const share of shares) {
+      const wanted = Math.max(1, Math.ceil(share * this.#count))
+      while (seen < wanted && bucket < this.#last) seen += this.#buckets[++bucket]!
+      found.push(seen < wanted ? 0 : Math.min(upperEnd(bucket) / scale, this.#max))
     }
-    return 0
+    return found
   }
 
   /** How many values were at most `limit`, to within the width of its bucket: for Prometheus' `le`. */
@@ -93,15 +105,16 @@ export class Histogram {
   }
 
   snapshot(): HistogramSnapshot {
+    const [p50, p90, p99, p999] = this.#quantiles(shownShares) as [number, number, number, number]
     return {
       count: this.#count,
       sum: this.#sum,
       min: this.#count === 0 ? 0 : this.#min,
       max: this.#max,
-      p50: this.quantile(0.5),
-      p90: this.quantile(0.9),
-      p99: this.quantile(0.99),
-      p999: this.quantile(0.999),
+      p50,
+      p90,
+      p99,
+      p999,
     }
   }
 }

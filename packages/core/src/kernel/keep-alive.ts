@@ -2,8 +2,8 @@
 const longest = 2 ** 31 - 1
 
 /**
- * Keeps the process alive until disposed: for waiting for somebody from outside, such as a signal, whose
- * listener alone does not. It is no part of the clock: nothing ever happens.
+ * Keeps the process alive until disposed: for waiting for something from outside, such as a signal, whose
+ * listener alone does not. It is not part of the clock: its timer does nothing.
  */
 export function keepAlive(): Disposable {
   const native = setInterval(() => undefined, longest)

@@ -42,7 +42,7 @@ export interface PriorityOptions {
 export interface AgingOptions {
   /**
    * Milliseconds of waiting that are worth one step of priority, 1000 when absent. `Infinity` never
-   * improves anybody: then a stream of urgent work holds back the rest for as long as it lasts.
+   * improves a rank: then a stream of urgent work holds back the rest for as long as it lasts.
    */
   readonly aging?: number | undefined
 }

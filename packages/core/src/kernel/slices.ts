@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts'
 export const sliceBudget = 4
 
 /**
- * Those who wait to go on with their sliced work, in order.
+ * Callers that wait to continue their sliced work, in order.
  *
  * One of them goes on in each turn of the loop. If all did, ten works side by side would make one
  * gap of ten slices.
@@ -62,7 +62,7 @@ export class Slices {
     return (++this.#calls & this.#mask) === 0 && this.#clock.now() - this.#started >= sliceBudget
   }
 
-  /** Lets everybody else run, then starts the next slice. */
+  /** Lets other work run, then starts the next slice. */
   async next(): Promise<void> {
     await new Promise<void>((done) => lineOf(this.#clock).join(done))
     this.#started = this.#clock.now()

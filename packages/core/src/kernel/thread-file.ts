@@ -38,18 +38,25 @@ export interface FileLookup {
 const names = ['heddle-thread.js', 'heddle-thread.mjs', 'heddle-thread.cjs']
 
 const disk: FileLookup = {
-  // heddle-ignore B101 -- up to six names, once in a process, and only in a bundle
+  // heddle-ignore B101 -- up to six names, once for each role, and only in a bundle
   // oxlint-disable-next-line node/no-sync -- see above; threads are made without waiting
   exists: (file) => existsSync(file),
   resolve: (name, from) => createRequire(from).resolve(name),
 }
 
-let bundled: URL | undefined
+/** Every call of the thread pool asks for its file: parsing an address takes longer than the rest of a short call. */
+const found = new Map<ThreadRole, URL>()
 
 /** @throws `HDL_THREAD_FILE` in a bundle that has no such file. */
 export function threadFile(role: ThreadRole): URL {
-  if (bundleUrl === undefined) return new URL(addressInPackage(threadRoles[role] + extension))
-  return (bundled ??= bundledThreadFile(bundleUrl))
+  const known = found.get(role)
+  if (known !== undefined) return known
+  const file =
+    bundleUrl === undefined
+      ? new URL(addressInPackage(threadRoles[role] + extension))
+      : bundledThreadFile(bundleUrl)
+  found.set(role, file)
+  return file
 }
 
 /** The file for all roles that belongs to a bundle. */

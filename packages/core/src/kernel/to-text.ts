@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { shorten } from './shorten.ts'
 
 /** A value as text for people: a string as it is, anything else as the console shows it. It never throws. */
 export function toText(value: unknown): string {
@@ -9,4 +10,12 @@ export function toText(value: unknown): string {
     // A value may bring its own way to be inspected.
     return `[${typeof value}]`
   }
+}
+
+/** UTF-16 units of the text of `ctx.progress()`. The protocol of the fleet has the same limit. */
+const longestProgress = 1_000
+
+/** The text of a progress report: it is kept for each node that runs and drawn again and again, so it is bounded. */
+export function progressText(text: string): string {
+  return shorten(text, longestProgress)
 }

@@ -159,7 +159,7 @@ export class TurnBudget {
     return now
   }
 
-  /** The turn is over: called by it. */
+  /** Called when the turn is over. */
   end(): void {
     const wasSpent = this.isSpent
     this.#briefLooks = 0

@@ -25,7 +25,7 @@ export function checkWait(options: WaitOptions): void {
   if (options.deadline !== undefined) checkDuration('deadline', options.deadline)
 }
 
-/** A bound for those who set none: a quarter of a gigabyte of callers that nobody wakes (law 4). */
+/** A bound for those who set none: a quarter of a gigabyte of callers that are never woken (law 4). */
 export const mostWaiters = 1_000_000
 
 /** The last error made for a reason. */
@@ -48,13 +48,20 @@ function cancellation(what: string, reason: unknown): HeddleError<'HDL_CANCELLED
  */
 const deadlines = new WeakMap<Clock, Deadlines<Waiter<unknown>>>()
 
+/** How many deadlines were started. */
+let armed = 0
+
 function deadlinesOf(clock: Clock): Deadlines<Waiter<unknown>> {
   let found = deadlines.get(clock)
   if (found === undefined) {
-    found = new Deadlines(clock, (waiter) => {
-      waiter.expire()
-      found?.releaseTimer()
-    })
+    found = new Deadlines(
+      clock,
+      (waiter) => {
+        waiter.expire()
+        found?.releaseTimer()
+      },
+      (a, b) => a.armed < b.armed,
+    )
     deadlines.set(clock, found)
   }
   return found
@@ -84,6 +91,8 @@ export class Waiter<T> implements ListItem<Waiter<T>>, Due {
   /** Owned by the deadlines of its clock. */
   heapIndex = -1
   dueAt: number | undefined
+  /** Of two that expire at the same moment the first to come goes first: it may let the other one in. */
+  armed = 0
   readonly what: string
   readonly weight: number
   readonly tag: unknown
@@ -121,6 +130,7 @@ export class Waiter<T> implements ListItem<Waiter<T>>, Due {
     }
     if (deadline !== undefined && deadline !== Infinity) {
       this.#limit = deadline
+      this.armed = ++armed
       this.#deadlines = deadlinesOf(clock)
       this.#deadlines.set(this as Waiter<unknown>, clock.now() + deadline)
     }
@@ -215,8 +225,8 @@ export class WaiterList<T> extends LinkedList<Waiter<T>> {
   }
 
   /**
-   * As wait(), for a state that may have been reached already. A caller whose signal has aborted is
-   * told so even then: what it does next would be for nobody.
+   * As wait(), for a state that may have been reached already. A caller whose signal has aborted gets
+   * the error even then: it no longer wants the value.
    */
   waitUnless(reached: boolean, value: T, what: string, options: WaitOptions = {}): Promise<T> {
     const { signal } = options
@@ -224,13 +234,13 @@ export class WaiterList<T> extends LinkedList<Waiter<T>> {
     return signal?.aborted ? Promise.reject(cancelled(what, signal.reason)) : Promise.resolve(value)
   }
 
-  /** Wakes the caller that has waited longest. False when nobody is left to wake. */
+  /** Wakes the caller that has waited longest. False when no caller is left to wake. */
   wakeFirst(value: T): boolean {
     while (this.first !== undefined) if (this.first.wake(value)) return true
     return false
   }
 
-  /** Wakes everybody who waits now, in order. Returns how many. */
+  /** Wakes every caller that waits now, in order. Returns how many. */
   wakeAll(value: T): number {
     let count = 0
     for (let remaining = this.size; remaining > 0; remaining--) {
@@ -239,7 +249,7 @@ export class WaiterList<T> extends LinkedList<Waiter<T>> {
     return count
   }
 
-  /** Fails everybody who waits now, in order. */
+  /** Fails every caller that waits now, in order. */
   failAll(error: unknown): void {
     for (let remaining = this.size; remaining > 0; remaining--) this.first?.fail(error)
   }

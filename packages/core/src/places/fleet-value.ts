@@ -24,7 +24,7 @@ interface Budget {
   characters: number
 }
 
-/** Deeper than anyone writes, and far from the end of the stack. */
+/** Deeper than programs write, and far from the end of the stack. */
 const deepest = 100
 
 function isJson(value: unknown, left: Budget, depth: number): boolean {

@@ -175,7 +175,7 @@ class Stopper implements AbortFollower {
     this.#timer = this.#clock.setTimer(this.#grace, action)
   }
 
-  /** Somebody outside of the group holds it: nothing else can end the wait. */
+  /** A process outside of the group holds it: nothing else can end the wait. */
   #closeOutput(): void {
     this.#child.stdout?.destroy()
     this.#child.stderr?.destroy()

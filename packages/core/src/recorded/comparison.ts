@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { systemKernel } from '../kernel/kernel.ts'
 import { compareGraphs, type GraphDifference } from '../run/compare.ts'
 import type { CriticalPath } from '../scheduler/insight.ts'
-import { criticalPathOf, forecastOf, type TimedNode } from '../scheduler/recorded.ts'
+import { criticalPathOf, forecastOf } from '../scheduler/recorded.ts'
 import { nodeWord, type NodeWord } from './node-word.ts'
 import { outcomeOf, type RunOutcome } from '../journal/outcome.ts'
-import { slotsOf } from './slots.ts'
+import { concurrencyOf } from './recorded-concurrency.ts'
 import { timedNodes, type NodeRecord, type RunRecord } from './record.ts'
 
 /** One number before and after. */
@@ -55,7 +55,7 @@ export interface Comparison {
   readonly criticalPath: Change
   /** Largest effect on the total first. */
   readonly nodes: readonly NodeChange[]
-  /** How many nodes took the same time, as far as that can be told. */
+  /** How many nodes took the same time, as far as the records show it. */
   readonly same: number
   readonly graph: readonly GraphDifference[]
   readonly outcomes: readonly OutcomeChange[]
@@ -149,7 +149,7 @@ async function withEffects(
   before: RunRecord,
 ): Promise<NodeChange[]> {
   const nodes = timedNodes(before)
-  const limits = { concurrency: slotsOf(before.options) }
+  const limits = { concurrency: concurrencyOf(before.options) }
   const { duration } = await forecastOf(nodes, limits)
   const most = Math.min(mostEffects, Math.ceil(playedNodes / Math.max(1, nodes.length)))
   const bySize = changed.toSorted((x, y) => Math.abs(y.change) - Math.abs(x.change))
@@ -160,16 +160,14 @@ async function withEffects(
       continue
     }
     const played = await forecastOf(
-      nodes.map((node) => (node.name === change.node ? lengthened(node, change.change) : node)),
+      nodes.map((node) =>
+        node.name === change.node ? { ...node, longerBy: change.change } : node,
+      ),
       limits,
     )
     found.push({ ...change, effect: played.duration - duration })
   }
   return found.sort((x, y) => Math.abs(y.effect ?? 0) - Math.abs(x.effect ?? 0))
-}
-
-function lengthened(node: TimedNode, by: number): TimedNode {
-  return node.endedAt === undefined ? node : { ...node, endedAt: node.endedAt + by }
 }
 
 function outcomeChanges(before: RunRecord, now: RunRecord): OutcomeChange[] {

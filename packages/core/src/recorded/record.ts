@@ -2,12 +2,12 @@
  * A run as it was recorded: what a snapshot of the journal says, and every attempt with its times.
  *
  * A run may have been interrupted and resumed. Each stretch in which a process worked on it is a session;
- * nobody knows when an attempt ended that was cut off with its process, so it ends with the last row of its
+ * it is not known when an attempt ended that was cut off with its process, so it ends with the last row of its
  * session.
  *
  * Invariants, quoted by the tests:
  *  R1  Attempts of a node do not overlap, and none starts before it was queued.
- *  R2  Only the last attempt of a node can be running, and only while somebody writes the run.
+ *  R2  Only the last attempt of a node can be running, and only while the run is being written.
  *  R3  A record up to a row says the same as a record that was read when that row was the last.
  */
 import type { Moment } from './moment.ts'
@@ -51,8 +51,8 @@ export interface NodeRecord extends NodeSnapshot {
   /** Start of the first attempt of those that led to its end: what came before was cut off or failed. */
   readonly firstStartedAt: number | undefined
   /**
-   * Milliseconds before that in processes that were cut off, of a node with elements, steps or nodes of its own: what these had
-   * finished was not run again. Absent when there are none.
+   * Milliseconds before that, of a node with elements or steps: those that had succeeded when it failed, was cancelled or was cut
+   * off with its process were not run again. Absent when there are none.
    */
   readonly keptTime?: number
   /** When the next attempt is due, while it is retrying. */
@@ -70,7 +70,7 @@ export interface SessionRecord {
 export interface RunRecord extends Omit<RunSnapshot, 'nodes'> {
   readonly nodes: readonly NodeRecord[]
   readonly sessions: readonly SessionRecord[]
-  /** Milliseconds in which somebody worked on it. */
+  /** Milliseconds in which it was being worked on. */
   readonly elapsed: number
   /** The last that is known of it, or now while it runs. */
   readonly until: number
@@ -90,7 +90,7 @@ export interface RecordOptions {
 }
 
 /**
- * Reads a run. While somebody writes it, the rows that are there at the start are taken in.
+ * Reads a run. While it is being written, the rows that are there at the start are taken in.
  *
  * *Cancellation*: none; it reads what is there.
  * @throws `HDL_UNKNOWN_RUN`, `HDL_JOURNAL_DAMAGED`.
@@ -107,7 +107,7 @@ export async function readRecord(
   for await (const entry of journal.history(id)) {
     first ??= entry.position
     last = Math.max(last, entry.position)
-    // The rest is read only for where the run ends, which nobody asks for unless it is left out.
+    // The rest is read only for where the run ends, which no caller asks for unless it is left out.
     if (entry.position <= snapshot.position) builder.add(entry)
     else if (upTo === undefined) break
   }
@@ -123,7 +123,7 @@ interface OpenNode {
   readonly attempts: Writable<AttemptRecord>[]
   queuedAt: number | undefined
   firstStartedAt: number | undefined
-  /** Whether it has elements, steps or nodes of its own. */
+  /** Whether it has elements or steps. */
   hasParts: boolean
   keptTime: number
   running: Writable<AttemptRecord> | undefined
@@ -160,12 +160,9 @@ class RecordBuilder {
         break
       }
       case 'nodes':
-        for (const { parent } of entry.added) {
-          if (parent !== undefined) this.#open(parent).hasParts = true
-        }
         break
       case 'part':
-        this.#open(entry.node).hasParts = true
+        this.#addPart(this.#open(entry.node), entry)
         break
     }
     this.#lastAt = entry.at
@@ -210,6 +207,14 @@ class RecordBuilder {
     this.#sessions.push({ startedAt: at, endedAt: at, by })
   }
 
+  #addPart(node: OpenNode, { part, state }: HistoryEntry & { readonly kind: 'part' }): void {
+    node.hasParts = true
+    if (part.path !== '' || state !== 'skipped') return
+    // None of its parts is used any more.
+    node.keptTime = 0
+    node.firstStartedAt = undefined
+  }
+
   /** What runs ended, somehow, with the last row. */
   #cutOff(): void {
     for (const node of this.#nodes.values()) {
@@ -217,9 +222,7 @@ class RecordBuilder {
       node.running.endedAt = Math.max(node.running.startedAt, this.#lastAt)
       node.running.outcome = 'interrupted'
       node.running = undefined
-      if (node.hasParts)
-        node.keptTime += Math.max(0, this.#lastAt - (node.firstStartedAt ?? Infinity))
-      node.firstStartedAt = undefined
+      keepTime(node, this.#lastAt)
     }
   }
 
@@ -265,8 +268,10 @@ class RecordBuilder {
       case 'running': {
         const { at } = row
         // It had come to an end, and begins anew.
-        if (row.attempt === 0 && node.firstStartedAt !== undefined) node.keptTime = 0
-        if (row.attempt === 0 || node.firstStartedAt === undefined) node.firstStartedAt = at
+        if (row.attempt === 0 && node.firstStartedAt !== undefined) {
+          keepTime(node, node.attempts.at(-1)?.endedAt ?? at)
+        }
+        node.firstStartedAt ??= at
         node.running = {
           number: node.attempts.length + 1,
           queuedAt: Math.min(node.queuedAt ?? at, at),
@@ -293,6 +298,13 @@ class RecordBuilder {
         break
     }
   }
+}
+
+/** The node begins anew. What it has done up to `endedAt` is used again if it is in elements or steps. */
+function keepTime(node: OpenNode, endedAt: number): void {
+  const { firstStartedAt = endedAt } = node
+  node.keptTime = node.hasParts ? node.keptTime + Math.max(0, endedAt - firstStartedAt) : 0
+  node.firstStartedAt = undefined
 }
 
 function addSuspension(
@@ -336,8 +348,12 @@ export function queueTime(
 
 /** From the first start to the end, back-off included, without the time between processes: what the critical path is made of. */
 export function timedNodes({ nodes }: Pick<RunRecord, 'nodes'>): TimedNode[] {
-  return nodes.map(({ name, after, state, firstStartedAt, keptTime = 0, endedAt }) => {
+  return nodes.map((node) => {
+    const { name, after, parent, state, firstStartedAt, keptTime = 0, endedAt } = node
     const isRun = (state === 'succeeded' || state === 'failed') && firstStartedAt !== undefined
-    return isRun ? { name, after, startedAt: firstStartedAt - keptTime, endedAt } : { name, after }
+    if (!isRun) return { name, after, parent }
+    const first = node.attempts.find(({ startedAt }) => startedAt === firstStartedAt)
+    const readyAt = first?.queuedAt
+    return { name, after, parent, readyAt, startedAt: firstStartedAt - keptTime, endedAt }
   })
 }

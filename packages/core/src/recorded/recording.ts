@@ -19,7 +19,7 @@
 import type { HistoryEntry, NodeSnapshot, RunSnapshot } from '../journal/journal.ts'
 import type { RecordedAttempt, RecordedNode, RecordedRun } from '../run/replay.ts'
 import type { NodeState } from '../scheduler/node.ts'
-import { slotsOf } from './slots.ts'
+import { concurrencyOf } from './recorded-concurrency.ts'
 
 export type RecordingKind = 'free' | 'held'
 
@@ -159,7 +159,7 @@ class RecordingBuilder {
       })
     }
     const run: RecordedRun = {
-      concurrency: isHeld ? Infinity : slotsOf(snapshot.options),
+      concurrency: isHeld ? Infinity : concurrencyOf(snapshot.options),
       nodes,
       ...(this.#controls.length > 0 && { controls: this.#controls }),
       ...(isCut && { cutAt: thousandths(this.#last + step) }),
@@ -230,7 +230,7 @@ class RecordingBuilder {
     }
   }
 
-  /** Nobody writes that a cancel became an abort. It did before the first attempt ended by it. */
+  /** That a cancel became an abort is not recorded. It did before the first attempt ended by it. */
   #abort(at: number): void {
     if (this.#isAborted) return
     this.#isAborted = true

@@ -2,7 +2,7 @@
 import type { PlaceName } from '../graph/job.ts'
 import type { CriticalPath } from '../scheduler/insight.ts'
 import { nodeWord, type NodeWord } from './node-word.ts'
-import type { AttemptOutcome, NodeRecord, RunRecord } from './record.ts'
+import type { AttemptOutcome, AttemptRecord, NodeRecord, RunRecord } from './record.ts'
 
 /** `backoff`: between a failed attempt and the next time it was ready. */
 export type TimeSpan =
@@ -12,6 +12,11 @@ export type TimeSpan =
       readonly from: number
       readonly to: number
       readonly outcome: AttemptOutcome
+      /**
+       * Stretches in which the job slept or waited, for a signal or its own steps. Absent when there were none, and of maps and sub-graphs, of
+       * which elements or nodes run meanwhile.
+       */
+      readonly suspended?: readonly Stretch[]
     }
 
 export interface TimelineRow {
@@ -76,18 +81,32 @@ function spansOf(node: NodeRecord, { startedAt: zero, until }: RunRecord): TimeS
   const spans: TimeSpan[] = []
   // A clock that was set back must not make a bar that ends before it begins.
   let last = 0
-  const add = (kind: TimeSpan['kind'], to: number, outcome?: AttemptOutcome): void => {
+  const add = (kind: 'queue' | 'backoff', to: number): void => {
     const from = last
     last = Math.max(last, to - zero)
-    if (kind === 'run') spans.push({ kind, from, to: last, outcome: outcome! })
-    else if (last > from) spans.push({ kind, from, to: last })
+    if (last > from) spans.push({ kind, from, to: last })
+  }
+  const addRun = ({ endedAt, outcome, suspended }: AttemptRecord): void => {
+    const from = last
+    last = Math.max(last, endedAt - zero)
+    const stretches = node.grows === undefined ? suspended : undefined
+    spans.push({
+      kind: 'run',
+      from,
+      to: last,
+      outcome,
+      ...(stretches && {
+        suspended: stretches.map(([begin, end]) => ({ from: begin - zero, to: end - zero })),
+      }),
+    })
   }
   let isRetry = false
-  for (const { queuedAt, startedAt, endedAt, outcome } of node.attempts) {
+  for (const attempt of node.attempts) {
+    const { queuedAt, startedAt, outcome } = attempt
     if (isRetry) add('backoff', queuedAt)
     else last = Math.max(last, queuedAt - zero)
     add('queue', startedAt)
-    add('run', endedAt, outcome)
+    addRun(attempt)
     isRetry = outcome === 'failed'
   }
   if (node.state === 'retrying') add('backoff', until)

@@ -1,7 +1,7 @@
 /**
  * Many callers, one computation.
  *
- *   join(new key) ─▶ flying ──────────────── settles ─▶ landed: every caller still attached is told
+ *   join(new key) ─▶ flying ──────────────── settles ─▶ landed: every caller still attached is notified
  *                      │  ╲
  *                      │   detach(key) ─▶ the same, but the key is free for a new flight
  *                      │
@@ -10,15 +10,15 @@
  *
  * Invariants, quoted by the tests:
  *  I1  A key has at most one current flight, however many callers join it.
- *  I2  Every caller is told exactly once: value, error, its own abort, or its own deadline.
+ *  I2  Every caller is notified exactly once: value, error, its own abort, or its own deadline.
  *  I3  A caller's abort or deadline touches that caller only, also when it was the first.
  *  I4  The computation's signal aborts exactly when the last caller has left before it settled and
- *      nobody asked to keep it, or when it is cancelled by name.
+ *      no caller asked to keep it, or when it is cancelled by name.
  *  I5  A flight takes only itself out of the table: one that lands late never removes a newer one.
  *  I6  After the last landing nothing is left: no entry, no timer, no listener.
  *
  * Prior art: Go's `singleflight` (no cancellation per caller), `lru-cache` `fetch()` (the first
- * caller's abort rejects everybody, later callers' aborts are ignored). Both let one caller decide
+ * caller's abort rejects every caller, later callers' aborts are ignored). Both let one caller decide
  * for the others; here the computation belongs to all of them.
  *
  * Known limits: `start` runs in the async context of the caller that came first. A computation that
@@ -56,7 +56,7 @@ export interface FlightsStats {
   readonly flights: number
   /** Callers that wait now, those of detached flights included. */
   readonly callers: number
-  /** Computations that run although nobody waits and their signal has aborted. */
+  /** Computations that run although no caller waits and their signal has aborted. */
   readonly abandoned: number
   /** Computations started so far. */
   readonly started: number
@@ -64,7 +64,7 @@ export interface FlightsStats {
   readonly shared: number
   readonly succeeded: number
   readonly failed: number
-  /** Failures that nobody was there to hear: everyone had left. */
+  /** Failures without a caller to report them to: all had left. */
   readonly unheard: number
   /** Calls refused because the computation had `maxCallers` already. */
   readonly rejected: number
@@ -114,7 +114,7 @@ export class Flights<K, V> {
   readonly #keep: boolean
   readonly #maxCallers: number
   readonly #current = new Map<K, Flight<K, V>>()
-  /** Those somebody may wait for: the current ones and the detached ones. */
+  /** Those that a caller may wait for: the current ones and the detached ones. */
   readonly #flying = new Set<Flight<K, V>>()
   readonly #idle: WaiterList<void>
   /** Computations that have not settled, abandoned ones included. */
@@ -150,7 +150,7 @@ export class Flights<K, V> {
    * the others are not touched. When it was the last one, the computation's signal aborts, unless
    * the policy is `keep`.
    *
-   * *Fairness*: callers are told in the order in which they joined.
+   * *Fairness*: callers are notified in the order in which they joined.
    *
    * @throws `HDL_TOO_MANY_WAITERS` when the computation has `maxCallers` callers.
    */
@@ -233,7 +233,7 @@ export class Flights<K, V> {
    * Waits until no computation runs, abandoned ones included.
    *
    * *Cancellation*: leaves nothing behind; the computations go on.
-   * *Fairness*: all who wait are told at once.
+   * *Fairness*: all waiting callers are notified at once.
    */
   waitIdle(options: WaitOptions = {}): Promise<void> {
     return this.#idle.waitUnless(this.#running === 0, undefined, `${this.#name} idle`, options)
@@ -267,7 +267,7 @@ export class Flights<K, V> {
   #onLeave(flight: Flight<K, V>): void {
     this.#callers--
     if (flight.flying && flight.callers.size === 0 && !flight.keep) {
-      this.#abandon(flight, cancelled(flight.what, 'nobody waits for it any more', 'disconnect'))
+      this.#abandon(flight, cancelled(flight.what, 'its last caller has left', 'disconnect'))
     }
   }
 

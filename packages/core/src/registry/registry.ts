@@ -97,7 +97,7 @@ export type CancelAnswer = 'cancelled' | 'already_done' | 'unknown'
 export interface RegistryStats {
   /** Requests that wait now. */
   readonly active: number
-  /** (handle, index) pairs somebody waits for. */
+  /** (handle, index) pairs that a caller waits for. */
   readonly keys: number
   /** Idle pairs whose ids are remembered. */
   readonly remembered: number
@@ -189,7 +189,7 @@ interface RegistryCore<V> {
   fail(entry: Entry<V>, error: unknown, served: boolean): boolean
 }
 
-/** One (handle, index). In the idle list while nobody waits. */
+/** One (handle, index). In the idle list while no caller waits. */
 class Key<V> implements ListItem<Key<V>> {
   list: object | undefined
   previous: Key<V> | undefined
@@ -234,7 +234,7 @@ const optionNames = {
 /**
  * Waiters by (handle, index, request id).
  *
- * When to use: results are made by somebody else (a queue, a thread, a fleet) and told by name. When
+ * When to use: results are made elsewhere (a queue, a thread, a fleet) and delivered by name. When
  * the caller itself can start the work, `Flights` is simpler.
  *
  * @example
@@ -291,7 +291,7 @@ export class Registry<V> {
    * *Cancellation*: `signal`, `disconnect`, `slot` and `deadline` end this request only; its entry,
    * timer and listeners are gone in the same step. Of things that happen in one turn the first wins.
    *
-   * *Fairness*: waiters of a key are told in the order in which they came.
+   * *Fairness*: waiters of a key are notified in the order in which they came.
    *
    * @throws `HDL_TOO_MANY_WAITERS`, `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_TIMEOUT`, what `look` threw, what
    * {@link notifyError} was given.
@@ -307,7 +307,7 @@ export class Registry<V> {
     return entry
   }
 
-  /** Gives the result to request `id`, or to all who wait for (handle, index). Returns how many were told. */
+  /** Gives the result to request `id`, or to all who wait for (handle, index). Returns how many were notified. */
   notifySuccess(handle: string, index: number, value: V, id?: number): number {
     let told = 0
     for (const entry of this.#addressed(handle, index, id)) if (this.#succeed(entry, value)) told++
@@ -355,7 +355,7 @@ export class Registry<V> {
   /**
    * A signal for the work itself: it aborts with `HDL_CANCELLED` when the last of those who wait now
    * for the handle (or for one of its results) has left without a result. It never aborts when the
-   * last one was served, and never under the policy `keep`. Already aborted when nobody waits.
+   * last one was served, and never under the policy `keep`. Already aborted when no caller waits.
    */
   gone(handle: string, index?: number): AbortSignal {
     const owner = this.#handles.get(handle)
@@ -380,7 +380,7 @@ export class Registry<V> {
     const { signal, disconnect, slot, deadline, look } = options
     this.#submitted++
     const entry = new Entry(this.#core, handle, index)
-    // Who has gone already is not worth a look.
+    // A caller that has left already is refused without a look into the store.
     if (disconnect?.aborted) this.#fail(entry, disconnected(entry.what, disconnect.reason), false)
     else if (signal?.aborted) this.#fail(entry, reasonError(entry.what, signal.reason), false)
     else if (slot?.stale) this.#fail(entry, slot.signal.reason, false)
@@ -556,7 +556,7 @@ export class Registry<V> {
 
   #goneError(handle: string): HeddleError {
     const what = `${this.#core.name} "${handle}"`
-    const reason = 'nobody waits for it any more'
+    const reason = 'its last caller has left'
     return new HeddleError('HDL_CANCELLED', { what, source: 'disconnect', reason })
   }
 }

@@ -11,10 +11,10 @@
  *
  * Invariants, quoted by the tests:
  *  I1  Sequence numbers strictly grow and are never used twice, also after a slot was forgotten.
- *  I2  Of all tickets of a slot at most the newest is current; all older ones are stale, and were
- *      told in the same step in which the newer one was taken.
+ *  I2  Of all tickets of a slot at most the newest is current; all older ones are stale: their
+ *      signals aborted in the same step in which the newer one was taken.
  *  I3  Releasing a stale ticket changes nothing: an old client that leaves never touches the newest.
- *  I4  Memory is one entry per slot that somebody holds, none when nobody does.
+ *  I4  Memory is one entry per slot that a caller holds, and none for others.
  *
  * Why one counter for all slots: a counter per slot must be kept for ever (it leaks) or forgotten
  * (it starts again at 1 and an old number means a new request). Numbers drawn from one counter grow
@@ -43,7 +43,7 @@ export interface SlotsOptions {
 }
 
 export interface SlotsStats {
-  /** Slots that somebody holds. */
+  /** Slots that a caller holds. */
   readonly held: number
   /** Tickets given out so far. */
   readonly taken: number
@@ -119,7 +119,7 @@ export class Slots {
     this.#maxSlots = checkCount('maxSlots', options.maxSlots ?? 100_000, 1, true)
   }
 
-  /** How many slots somebody holds. */
+  /** How many slots are held. */
   get size(): number {
     return this.#current.size
   }

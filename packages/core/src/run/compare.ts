@@ -1,5 +1,6 @@
 import type { Graph, GraphNode, MapSpec } from '../graph/graph.ts'
 import type { NodeHeader } from '../journal/journal.ts'
+import { rareFieldsOf, type RareFields } from '../journal/node-header.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -63,21 +64,14 @@ export async function headersOf(
   return headers
 }
 
+/** Most nodes have none: nothing is made for them. */
 function optionalFields(
   { grows, options: { when }, job: { version, redact } }: GraphNode,
   scope: HeaderScope | undefined,
-): Partial<NodeHeader> | undefined {
-  if (grows ?? when ?? version ?? redact ?? scope) {
-    return {
-      ...(scope !== undefined && { parent: scope.parent }),
-      ...(grows !== undefined && { grows: grows.kind }),
-      ...(grows?.kind === 'map' && { map: mapIdentity(grows) }),
-      ...(when !== undefined && { when }),
-      ...(version !== undefined && { version }),
-      ...(redact !== undefined && { redact }),
-    }
-  }
-  return undefined
+): RareFields | undefined {
+  if ((grows ?? when ?? version ?? redact ?? scope) === undefined) return undefined
+  const map = grows?.kind === 'map' ? mapIdentity(grows) : undefined
+  return rareFieldsOf({ parent: scope?.parent, grows: grows?.kind, map, when, version, redact })
 }
 
 /**

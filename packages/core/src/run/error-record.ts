@@ -1,4 +1,4 @@
-import { describe, readField } from '../errors.ts'
+import { describe, errorBounds, readField } from '../errors.ts'
 import type { ErrorRecord } from '../journal/journal.ts'
 
 /** The error that a record describes. Its class is gone; name, code, stack and causes are what they were. */
@@ -16,22 +16,26 @@ export function fromErrorRecord(record: ErrorRecord): Error {
   return code === undefined ? error : Object.assign(error, { code })
 }
 
-/** Causes may be circular, and the tenth is not read. */
-const deepestCause = 8
-/** An AggregateError may hold thousands. */
-const mostErrors = 8
+/** Whether it is an error. False for a proxy that does not say so: it may throw instead. */
+export function isErrorObject(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error
+  } catch {
+    return false
+  }
+}
 
 /**
  * An error as plain data, with its causes. It never throws, whatever was thrown: the row of a failure
  * must not be lost because of what failed.
  */
 export function toErrorRecord(error: unknown, depth = 0): ErrorRecord {
-  if (!(error instanceof Error)) return { name: typeof error, message: describe(error) }
+  if (!isErrorObject(error)) return { name: typeof error, message: describe(error) }
   const code = readField(error, 'code')
   const stack = readField(error, 'stack')
   const cause = readField(error, 'cause')
   const errors = readField(error, 'errors')
-  const isDeepest = depth >= deepestCause
+  const isDeepest = depth >= errorBounds.causes
   return {
     name: describe(readField(error, 'name')),
     message: describe(readField(error, 'message')),
@@ -41,7 +45,9 @@ export function toErrorRecord(error: unknown, depth = 0): ErrorRecord {
     // Those inside are the end: lists of lists would grow with each level.
     ...(Array.isArray(errors) &&
       !isDeepest && {
-        errors: errors.slice(0, mostErrors).map((each) => toErrorRecord(each, deepestCause)),
+        errors: errors
+          .slice(0, errorBounds.errors)
+          .map((each) => toErrorRecord(each, errorBounds.causes)),
       }),
   }
 }

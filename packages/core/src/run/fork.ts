@@ -15,6 +15,7 @@
  */
 import type { ArtifactInfo } from '../artifacts/artifact-store.ts'
 import { copyArtifact } from '../artifacts/copy-artifact.ts'
+import { nodeOfOwner } from '../attempts/part-path.ts'
 import { HeddleError } from '../errors.ts'
 import type {
   Journal,
@@ -23,6 +24,7 @@ import type {
   RunSnapshot,
   RunWriter,
 } from '../journal/journal.ts'
+import { headerOf } from '../journal/node-header.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
 import { suggest } from '../kernel/suggest.ts'
@@ -42,7 +44,7 @@ export class Fork {
   readonly #byName: ReadonlyMap<string, NodeSnapshot>
   /** Nodes whose results and parts are not used. */
   readonly #again = new Set<string>()
-  /** Sub-graphs with such nodes: what else is in them is used. */
+  /** Sub-graphs that contain such nodes: the results of their other nodes are used. */
   readonly #reopened = new Set<string>()
 
   private constructor(source: RunSnapshot) {
@@ -144,30 +146,8 @@ export class Fork {
     }
   }
 
-  /** The node that wrote an artifact, itself or with an element or a step: `by` begins with its name. */
+  /** The node that wrote an artifact, itself or with an element or a step. */
   #authorOf({ by }: ArtifactInfo): NodeSnapshot | undefined {
-    for (let end = by.length; end > 0; end--) {
-      const node = this.#byName.get(by.slice(0, end))
-      if (node !== undefined) return node
-    }
-    return undefined
-  }
-}
-
-/** A node as the journal is told of it. */
-function headerOf(node: NodeSnapshot): NodeHeader {
-  const { name, job, place, after, input, parent, grows, map, when, version, redact } = node
-  return {
-    name,
-    job,
-    place,
-    after,
-    ...(input !== undefined && { input }),
-    ...(parent !== undefined && { parent }),
-    ...(grows !== undefined && { grows }),
-    ...(map !== undefined && { map }),
-    ...(when !== undefined && { when }),
-    ...(version !== undefined && { version }),
-    ...(redact !== undefined && { redact }),
+    return this.#byName.get(nodeOfOwner(by))
   }
 }

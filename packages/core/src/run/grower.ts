@@ -112,7 +112,7 @@ export class Grower {
     const root = entry instanceof Part ? entry.root : entry
     if (attempt > 0) return { past: readSteps(journal, root.name), memory: undefined }
     if (entry instanceof Part) {
-      return this.#active.get(entry.parent)?.source ?? { past: undefined, memory: undefined }
+      return this.#active.get(entry.starter.entry)?.source ?? { past: undefined, memory: undefined }
     }
     const past = journal.isResumed ? readSteps(journal, root.name) : undefined
     return { past, memory: undefined }

@@ -10,21 +10,23 @@
  * with `return()`, and has a second for that unless it is still being read.
  */
 import { suspendAttempt } from '../attempts/attempt.ts'
+import type { PlacePermits } from '../capacity/lane-table.ts'
 import { elementPath } from '../attempts/part-path.ts'
 import { HeddleError, describe } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
 import type { ElementError, ElementResult, MapCounts, MapSpec } from '../graph/graph.ts'
-import type { Needs } from '../graph/job.ts'
+import type { Needs, OwnLimits } from '../graph/job.ts'
 import { isThenable } from '../kernel/call.ts'
-import { checkName } from '../kernel/check.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { Roster } from '../kernel/roster.ts'
 import { Slices } from '../kernel/slices.ts'
-import type { Part, PartEnd } from '../scheduler/part.ts'
+import type { NodeAttempt } from '../scheduler/attempt.ts'
+import type { PartEnd } from '../scheduler/part.ts'
 import { ElementPast } from './element-past.ts'
 import { fromErrorRecord, toErrorRecord } from './error-record.ts'
-import { beginPart, untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
+import { untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
 import { runJob, withValue } from './job-input.ts'
+import { MapElement, type ElementOwner, type Needed } from './map-element.ts'
 import { neededFor, ownLimits, placement } from './node-limits.ts'
 import { reader, type PlacedNode } from './placed.ts'
 import { isSetAside } from './starts.ts'
@@ -56,18 +58,16 @@ export async function runMap(
   }
 }
 
-/** What an element needs, or why that is not known. */
-interface Needed {
-  readonly needs?: Needs | undefined
-  readonly failure?: { readonly error: Error }
-}
-
-class MapRun {
+class MapRun implements ElementOwner {
+  readonly limits: OwnLimits
+  readonly permits: PlacePermits | undefined
   readonly #placed: PlacedNode
   readonly #spec: MapSpec
+  /** What each element needs, where that does not depend on it. */
+  readonly #sameNeeds: Needed | undefined
   readonly #context: AttemptContext
   readonly #host: GrowthHost
-  readonly #live = new Roster<Part>()
+  readonly #live = new Roster<MapElement>()
   /** In order; undefined when they are not collected. */
   readonly #results: unknown[] | undefined
   /** Of elements with keys, to notice two with the same. */
@@ -100,6 +100,10 @@ class MapRun {
   constructor(placed: PlacedNode, context: AttemptContext, host: GrowthHost) {
     this.#placed = placed
     this.#spec = placed.node.grows as MapSpec
+    this.limits = ownLimits(placed.node)
+    this.permits = placement(placed.place, placed.node.job).place
+    const { needs } = this.limits
+    this.#sameNeeds = typeof needs === 'function' ? undefined : { needs }
     this.#context = context
     this.#host = host
     this.#startedAt = host.clock.now()
@@ -158,7 +162,8 @@ class MapRun {
     else if (typeof size === 'number') this.#total = size
     const iterator = source?.[Symbol.asyncIterator]?.() ?? source?.[Symbol.iterator]?.()
     if (iterator !== undefined && typeof given !== 'string') return iterator
-    const expected = 'a list or another iterable'
+    const what = 'a list or another iterable'
+    const expected = typeof over === 'string' ? `${what} as the result of "${over}"` : what
     throw new HeddleError('HDL_BAD_OPTION', { option: `over of ${name}`, value: given, expected })
   }
 
@@ -173,10 +178,10 @@ class MapRun {
         isBeingRead = true
         const next = source.next()
         const read = isThenable(next) ? await this.#wait(next, `The source of "${name}"`) : next
-        if (read === undefined) return
+        if (this.#isStopped && read === undefined) return
         isBeingRead = false
-        if (read.done === true || this.#isStopped) return
-        const started = this.#begin(read.value, index)
+        if (this.#isStopped || checkRead(name, read).done === true) return
+        const started = this.#begin(read!.value, index)
         if (started !== undefined) await this.#wait(started, `needs of "${name}[${index}]"`)
         if (slices.due) await slices.next()
       }
@@ -226,22 +231,24 @@ class MapRun {
 
   /** Milliseconds that an element may take, and so may the source for the next one. */
   get #timeout(): number {
-    return ownLimits(this.#placed.node).timeout ?? this.#context.entry.limits.timeout
+    return this.limits.timeout ?? this.#context.entry.limits.timeout
   }
 
   /** Starts an element, unless it has ended in an earlier process. A promise when its needs take time to ask for. */
   #begin(element: unknown, index: number): Promise<void> | undefined {
     const key = this.#spec.key?.(element, index)
-    if (key !== undefined) this.#checkKey(key)
+    if (this.#spec.key !== undefined) this.#checkKey(key, index)
     const path = elementPath(index, key)
     if (this.#past?.hasSucceeded(path) === true) {
       this.#found++
-      this.#onEnd(index, { state: 'succeeded', value: this.#past.takeValue(path) })
+      const end = { state: 'succeeded', value: this.#past.takeValue(path) } as const
+      this.#onEnd(index, end, this.#host.clock.now())
       return undefined
     }
     const failure = this.#past?.failureOf(path)
     if (failure !== undefined) {
-      this.#onEnd(index, { state: 'failed', error: fromErrorRecord(failure) })
+      const end = { state: 'failed', error: fromErrorRecord(failure) } as const
+      this.#onEnd(index, end, this.#host.clock.now())
       return undefined
     }
     const asked = this.#askNeeds(element, index)
@@ -256,9 +263,9 @@ class MapRun {
 
   /** What an element needs. What cannot be found out fails the element, as it fails a node. */
   #askNeeds(element: unknown, index: number): Needed | Promise<Needed> {
+    if (this.#sameNeeds !== undefined) return this.#sameNeeds
     const { node, name } = this.#placed
-    const { needs } = ownLimits(node)
-    if (typeof needs !== 'function') return { needs }
+    const { needs } = this.limits
     const fail = (error: unknown): Needed => ({ failure: { error: final(error) } })
     try {
       const asked = withValue(this.#inputOf(element, index), (input) =>
@@ -272,9 +279,13 @@ class MapRun {
     }
   }
 
-  #checkKey(key: string): void {
-    checkName('key', key)
+  #checkKey(key: string | undefined, index: number): void {
     const { name: node } = this.#placed
+    if (typeof key !== 'string' || key === '') {
+      const option = `key of element ${index} of ${node}`
+      const expected = 'a text that is not empty: `key: (row) => String(row.id)`'
+      throw new HeddleError('HDL_BAD_OPTION', { option, value: key, expected })
+    }
     if (this.#keys!.has(key)) throw new HeddleError('HDL_DUPLICATE_ELEMENT', { node, key })
     this.#keys!.add(key)
   }
@@ -283,44 +294,51 @@ class MapRun {
     return this.#spec.input === undefined ? element : this.#spec.input(element, index)
   }
 
-  #start(element: unknown, index: number, path: string, { needs, failure }: Needed): void {
-    const { node, place, name } = this.#placed
-    const { job } = node
-    const { retries, retryBaseDelay, timeout, priority } = ownLimits(node)
-    const { growth } = this.#host
+  #start(value: unknown, index: number, path: string, needed: Needed): void {
+    const element = new MapElement(this, value, index, path, needed)
     const past = this.#past?.stepsOf(path)
-    const interruptions = this.#past?.interruptionsOf(path) ?? 0
-    const part = growth.startPart(this.#context, {
-      path,
-      needs,
-      ...placement(place, job),
-      retries,
-      retryBaseDelay,
-      timeout,
-      priority,
-      kind: 'element',
-      ...(past !== undefined && past.length > 0 && { past }),
-      call: (attempt) => {
-        if (failure !== undefined) throw failure.error
-        const outcome = beginPart(this.#host, attempt, interruptions, () =>
-          withValue(this.#inputOf(element, index), (input) => runJob(job, input, place, attempt)),
-        )
-        return this.#host.record(attempt, outcome, name, { path })
-      },
-      onEnd: (end) => {
-        this.#live.remove(liveIndex)
-        this.#onEnd(index, end, part.attempt + 1)
-      },
-    })
-    const liveIndex = this.#live.add(part)
+    if (past !== undefined && past.length > 0) element.past = past
+    try {
+      element.part = this.#host.growth.startPart(this.#context, element)
+    } catch (error) {
+      // Needs of all elements that cannot be met fail the map; those of one fail that one.
+      if (this.#sameNeeds !== undefined || needed.failure !== undefined) throw error
+      return this.#start(value, index, path, { failure: { error: final(error) } })
+    }
+    element.liveIndex = this.#live.add(element)
   }
 
-  #onEnd(index: number, end: PartEnd, attempts = 1): void {
+  runElement({ value, index, path, failure }: MapElement, attempt: NodeAttempt): unknown {
+    if (failure !== undefined) throw failure.error
+    const { name } = this.#placed
+    const { journal } = this.#host
+    const outcome =
+      journal === undefined
+        ? this.#runJob(value, index, attempt)
+        : journal.begin(attempt, this.#past?.interruptionsOf(path) ?? 0, () =>
+            this.#runJob(value, index, attempt),
+          )
+    return this.#host.record(attempt, outcome, name, { path })
+  }
+
+  #runJob(value: unknown, index: number, attempt: NodeAttempt): unknown {
+    const { node, place } = this.#placed
+    const input = this.#inputOf(value, index)
+    if (!isThenable(input)) return runJob(node.job, input, place, attempt)
+    return Promise.resolve(input).then((made) => runJob(node.job, made, place, attempt))
+  }
+
+  onElementEnd({ index, part, liveIndex }: MapElement, end: PartEnd, now: number): void {
+    this.#live.remove(liveIndex)
+    this.#onEnd(index, end, now, part!.attempt + 1)
+  }
+
+  #onEnd(index: number, end: PartEnd, now: number, attempts = 1): void {
     if (end.state === 'succeeded') this.#onSucceeded(index, end.value)
     else if (end.state === 'failed') this.#onFailed(index, end.error, attempts)
     // Neither succeeded nor failed: the run is cancelled.
     else this.#refuse(end.error)
-    this.#report()
+    this.#report(now)
     this.#change?.resolve()
     this.#change = undefined
   }
@@ -356,7 +374,7 @@ class MapRun {
     this.#failure ??= { error }
     this.#isStopped = true
     this.#stopWaiting?.()
-    for (const part of this.#live) this.#host.growth.stopPart(part, error)
+    for (const { part } of this.#live) this.#host.growth.stopPart(part!, error)
   }
 
   /** Nothing starts any more, and what runs may end. */
@@ -393,8 +411,7 @@ class MapRun {
     return this.#succeeded + this.#failed
   }
 
-  #report(): void {
-    const now = this.#host.clock.now()
+  #report(now: number): void {
     if (now - this.#reportedAt < reportEvery && this.#ended !== this.#total) return
     this.#reportedAt = now
     const { progress } = this.#context
@@ -420,6 +437,16 @@ class MapRun {
     const under = this.#live.size === 1 ? '1 element' : `${this.#live.size} elements`
     return `${under} under way, ${this.#count(' ended')}`
   }
+}
+
+/** As `for await` does: an iterator that answers with something else has not ended. @throws `HDL_BAD_OPTION`. */
+function checkRead(
+  node: string,
+  read: IteratorResult<unknown> | undefined,
+): IteratorResult<unknown> {
+  if (typeof read === 'object' && read !== null) return read
+  const expected = 'an iterable: next() returns { done, value }'
+  throw new HeddleError('HDL_BAD_OPTION', { option: `over of ${node}`, value: read, expected })
 }
 
 function elementError(error: unknown): ElementError {

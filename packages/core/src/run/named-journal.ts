@@ -49,7 +49,7 @@ function journalsOf(kernel: Kernel): Shared<string, Journal> {
       open: (key) => openByKey(key, kernel),
       close: (journal) => journal.stop(),
       linger,
-      // Whoever waited for a row that was lost has been told.
+      // Callers that waited for a lost row have got its error.
       onCloseError: () => undefined,
       kernel: { ...kernel, clock: inBackground(kernel.clock) },
     })

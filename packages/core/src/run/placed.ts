@@ -12,6 +12,8 @@ export interface NodeScope {
   readonly graph: Graph
   /** Empty for the graph of the run, `train/` for the sub-graph `train`. */
   readonly prefix: string
+  /** The scope of the sub-graph node that built this graph; absent for the graph of the run. */
+  readonly outer?: NodeScope
   /** How many sub-graphs it is inside of. */
   readonly level: number
 }

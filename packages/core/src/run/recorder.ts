@@ -1,10 +1,30 @@
 import { isError } from '../errors.ts'
-import type { CommitGuard, PartDetail, RunWriter, Transition } from '../journal/journal.ts'
+import type { Redact } from '../graph/redact.ts'
+import type {
+  CommitGuard,
+  InputRecord,
+  PartDetail,
+  RunWriter,
+  Transition,
+} from '../journal/journal.ts'
 import { isEnd } from '../journal/states.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { RunEvent } from '../scheduler/events.ts'
 import type { NodeState } from '../scheduler/node.ts'
+import { jsonHead } from '../recorded/json-value.ts'
 import { toErrorRecord } from './error-record.ts'
+
+/** Characters of an input that are recorded: what a person reads of it. */
+const longestInput = 4_096
+
+export interface RecorderOptions {
+  /** Milliseconds in which earlier processes ran the run. */
+  readonly earlier?: number | undefined
+  /** Whether starts of parts are written too, and starts are durable before the job is called (R6). */
+  readonly writesStarts?: boolean
+  /** Whether inputs are recorded. Default true. */
+  readonly inputs?: boolean | undefined
+}
 
 /**
  * Writes what happens in a run to its journal.
@@ -12,29 +32,37 @@ import { toErrorRecord } from './error-record.ts'
  * A success is committed before it is reported: it is durable when dependents start and when the
  * result is reported (law 6). All other transitions are appended on the way; their order is kept, so
  * a success on disk has everything before it on disk as well.
+ *
+ * The input of an attempt is part of the row of its start: a row of its own would cost each node a third more. The input is made
+ * after the start is reported, in the same turn, so that row is held back until then; whatever is written next writes it first. An
+ * input that takes longer to make is part of the next row of its node (docs/decisions/0625).
  */
 export class Recorder {
   readonly #writer: RunWriter
   readonly #clock: Clock
-  /** Milliseconds in which earlier processes ran the run. */
   readonly #earlier: number
   #startedAt: number | undefined
   #elapsed: number | undefined
   #writtenState: string | undefined
-  /** Whether starts of parts are written too (R6). */
   readonly #writesStarts: boolean
+  readonly #recordsInputs: boolean
+  readonly #holdsStarts: boolean
   /** Nodes with failures of parts that stand. */
   readonly #failedParts = new Set<string>()
+  /** A start that is not written yet. */
+  #start: Transition | undefined
+  /** Nodes that are suspended: their next start continues the attempt, and comes without an input. */
+  readonly #suspended = new Set<string>()
+  /** Inputs that were made after the start of their node was written. */
+  readonly #late = new Map<string, InputRecord>()
 
-  constructor(
-    writer: RunWriter,
-    clock: Clock,
-    options: { readonly earlier?: number | undefined; readonly writesStarts?: boolean } = {},
-  ) {
+  constructor(writer: RunWriter, clock: Clock, options: RecorderOptions = {}) {
     this.#writer = writer
     this.#clock = clock
     this.#earlier = options.earlier ?? 0
     this.#writesStarts = options.writesStarts ?? false
+    this.#recordsInputs = options.inputs ?? true
+    this.#holdsStarts = this.#recordsInputs && !this.#writesStarts
   }
 
   /** How long the whole run took, as it was written at its end. */
@@ -50,6 +78,7 @@ export class Recorder {
     value: unknown,
     guard?: CommitGuard,
   ): Promise<void> {
+    this.writeStart()
     const at = this.#clock.wallTime()
     return this.#writer.commit({ node, state: 'succeeded', attempt, at, part }, value, guard)
   }
@@ -64,6 +93,7 @@ export class Recorder {
     delay?: number,
   ): void {
     if (state === 'failed') this.#failedParts.add(node)
+    this.writeStart()
     this.#writer.append({
       node,
       state,
@@ -82,15 +112,43 @@ export class Recorder {
 
   /** Makes the success of a node durable. It fails when the journal fails, and when the guard drops it. */
   succeeded(node: string, attempt: number, value: unknown, guard?: CommitGuard): Promise<void> {
-    return this.#writer.commit(
-      { node, state: 'succeeded', attempt, at: this.#clock.wallTime() },
-      value,
-      guard,
-    )
+    this.writeStart()
+    const at = this.#clock.wallTime()
+    const row = this.#withLateInput({ node, state: 'succeeded', attempt, at })
+    return this.#writer.commit(row, value, guard)
+  }
+
+  /** The job of a node is about to be called with this input. */
+  started(node: string, input: unknown, redact: Redact | undefined): void {
+    // Most jobs that are given nothing are given undefined.
+    if (input === undefined || !this.#recordsInputs) return this.writeStart()
+    const record = inputRecord(input, redact)
+    const start = this.#start
+    if (start?.node === node) {
+      this.#start = record === undefined ? start : { ...start, input: record }
+    } else if (record !== undefined) this.#late.set(node, record)
+    this.writeStart()
+  }
+
+  /** Writes the start that is held back, if there is one: the turn in which the input could be made is over. */
+  writeStart(): void {
+    const start = this.#start
+    if (start === undefined) return
+    this.#start = undefined
+    this.#writer.append(start)
+  }
+
+  #withLateInput(row: Transition): Transition {
+    if (this.#late.size === 0) return row
+    const input = this.#late.get(row.node)
+    if (input === undefined) return row
+    this.#late.delete(row.node)
+    return { ...row, input }
   }
 
   readonly observe = (event: RunEvent): void => {
     try {
+      this.writeStart()
       this.#write(event)
     } catch (error) {
       // The journal's owner has closed it during the run: the next success says so, and ends the run.
@@ -113,10 +171,13 @@ export class Recorder {
     if (event.type !== 'node' || event.state === 'succeeded') return
     if (this.#failedParts.size > 0) this.#dropFailedParts(event)
     const { name: node, state, attempt, error, delay, blockedBy } = event
-    const plain: Transition = { node, state, attempt, at }
+    const plain = this.#withLateInput({ node, state, attempt, at })
     // Most have no more to say, and spreading costs as much as the rest of it.
     if (error === undefined && delay === undefined && blockedBy === undefined) {
-      this.#writer.append(plain)
+      const isResumed = this.#suspended.size > 0 && this.#suspended.delete(node)
+      if (state === 'suspended') this.#suspended.add(node)
+      if (state === 'running' && !isResumed && this.#holdsStarts) this.#start = plain
+      else this.#writer.append(plain)
       return
     }
     this.#writer.append({
@@ -149,5 +210,15 @@ export class Recorder {
   #dropFailedParts({ name, state, attempt }: Extract<RunEvent, { type: 'node' }>): void {
     if (state !== 'failed' && state !== 'retrying' && state !== 'cancelled') return
     if (this.#failedParts.delete(name)) this.part(name, attempt, 'waiting', { path: '' })
+  }
+}
+
+/** Undefined for what cannot be read: a getter that throws. That is for the job to find. */
+function inputRecord(input: unknown, redact: Redact | undefined): InputRecord | undefined {
+  try {
+    const { text, isCut } = jsonHead(input, longestInput, redact)
+    return isCut ? { text, isCut } : { text }
+  } catch {
+    return undefined
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Resuming a run of the journal.
  *
- *   findRun ──▶ the journaled graph is compared with the graph ──▶ valid results are read back
+ *   findEarlierRun ──▶ the journaled graph is compared with the graph ──▶ valid results are read back
  *     │                               └── differs, not allowed ──▶ HDL_GRAPH_CHANGED
  *     └── everything in it has succeeded ──▶ its recorded result, and nothing runs
  *

@@ -11,7 +11,8 @@ import type {
   ArtifactStore,
 } from '../artifacts/artifact-store.ts'
 import { checkQuota } from '../artifacts/checks.ts'
-import { looksLikePart } from '../attempts/part-path.ts'
+import { objectionToContent } from '../artifacts/pieces.ts'
+import { ownerName } from '../attempts/part-path.ts'
 import { HeddleError, describe } from '../errors.ts'
 import { checkMethods, checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { NodeAttempt } from '../scheduler/attempt.ts'
@@ -36,11 +37,9 @@ export function checkArtifacts(options: ArtifactOptions): void {
   }
 }
 
-/** Who an artifact belongs to: no two pieces of work of a run are called the same. */
+/** Who an artifact belongs to. */
 function ownerOf({ entry }: NodeAttempt): string {
-  const node = entry instanceof Part ? entry.root.name : entry.name
-  if (!looksLikePart(node, ' ')) return entry.name
-  return JSON.stringify(node) + entry.name.slice(node.length)
+  return ownerName(entry instanceof Part ? entry.root.name : entry.name, entry.name)
 }
 
 /** What an attempt is writing. */
@@ -76,6 +75,8 @@ export class RunArtifacts {
   }
 
   #put(attempt: NodeAttempt, name: string, content: ArtifactContent): Promise<ArtifactInfo> {
+    const objection = objectionToContent(content)
+    if (objection !== undefined) return Promise.reject(objection)
     const { controller, puts } = this.#writingOf(attempt)
     const signal = AbortSignal.any([attempt.signal, controller.signal])
     const quota = this.#quota

@@ -67,6 +67,11 @@ export interface JournalOptions {
    * `heddle runs retry` calls the same module with the same arguments.
    */
   readonly module?: RunModule
+  /**
+   * Whether the first 4,096 characters of the input of each node are recorded, for those who look at the run. What
+   * `job({ redact })` names is never recorded with them. Default true.
+   */
+  readonly recordInputs?: boolean
   /** How long a failed write is tried again before the run ends with its error. For a journal that is named. */
   readonly journalRetry?: JournalRetry
   /**
@@ -179,7 +184,11 @@ async function connect(
   const signals = new Signals()
   opened.use(writer)
   const held = opened.move()
-  const recorder = new Recorder(writer, kernel.clock, { earlier, writesStarts: wasInterrupted })
+  const recorder = new Recorder(writer, kernel.clock, {
+    earlier,
+    writesStarts: wasInterrupted,
+    inputs: options.recordInputs,
+  })
   return {
     runId: writer.runId,
     recorder,

@@ -26,13 +26,14 @@ import type {
   RunSummary,
   RunWriter,
 } from '../journal/journal.ts'
+import { hasWorkLeft } from '../journal/outcome.ts'
 import { newRunId } from '../journal/run-id.ts'
 import { isEnd, isHeld } from '../journal/states.ts'
 import { heldError } from '../journal/summary.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { pauseFor } from '../kernel/wait-for.ts'
 import type { RunResult } from '../scheduler/result.ts'
-import { findRun, hasWorkLeft } from './find-run.ts'
+import { findEarlierRun } from './find-earlier-run.ts'
 import { Fork, type ForkedFrom } from './fork.ts'
 import type { EndedNode, NodePast } from './node-past.ts'
 import { recordedResult } from './recorded.ts'
@@ -101,7 +102,7 @@ export class RunOpener {
     const { resume = true, title, only, allowChanges = false } = this.#options
     const { clock } = this.#kernel
     const which = resume === false ? true : resume
-    const source = await findRun(this.#journal, which, { title, only, isSource: true })
+    const source = await findEarlierRun(this.#journal, which, { title, only, isSource: true })
     if (isHeld(source.state)) throw heldError(source.id, source)
     const changed = await changedNodes(source, this.#nodes, { allowChanges, clock })
     const fork = await Fork.of(source, this.#nodes, node, changed, clock)
@@ -121,7 +122,7 @@ export class RunOpener {
   async #once(): Promise<OpenedRun | EndedRun> {
     const { resume = false, title, only } = this.#options
     if (resume === false) return this.#openNew()
-    const run = await findRun(this.#journal, resume, { title, only, isSource: false })
+    const run = await findEarlierRun(this.#journal, resume, { title, only, isSource: false })
     return run.state === 'finished' && !hasWorkLeft(run) ? this.#answer(run) : this.#continue(run)
   }
 

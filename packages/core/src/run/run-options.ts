@@ -55,6 +55,7 @@ const optionNames = {
   module: 1,
   journalRetry: 1,
   onJournalTrouble: 1,
+  recordInputs: 1,
   signal: 1,
   deadline: 1,
   places: 1,
@@ -90,6 +91,7 @@ export function checkRunOptions(options: RunOptions): void {
   if (options.onJournalTrouble !== undefined) {
     checkFunction('onJournalTrouble', options.onJournalTrouble)
   }
+  if (options.recordInputs !== undefined) checkFlag('recordInputs', options.recordInputs)
   if (allowChanges !== undefined) checkFlag('allowChanges', allowChanges)
   if (title !== undefined) checkText('title', title)
   if (options.module !== undefined) checkModule(options.module)

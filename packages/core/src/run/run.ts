@@ -41,6 +41,7 @@ import { checkRunOptions, type RunOptions } from './run-options.ts'
 import { ownThreads, threadStopTime } from './run-threads.ts'
 import type * as RunJournalModule from './run-journal.ts'
 import type { RunJournal } from './run-journal.ts'
+import type { Recorder } from './recorder.ts'
 import type { EndedRun } from './run-opener.ts'
 
 function checkGraph(graph: Graph): void {
@@ -126,6 +127,7 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     module: _module,
     journalRetry: _journalRetry,
     onJournalTrouble: _onJournalTrouble,
+    recordInputs: _recordInputs,
     labels,
     artifacts: artifactOptions = {},
     threads,
@@ -198,9 +200,12 @@ export async function startRun(graph: Graph, options: RunOptions = {}): Promise<
     const context = given as AttemptContext
     const placed = nodes.get(name)!
     const call = (): unknown =>
-      placed.node.grows === undefined ? execute(placed, context) : grower.run(placed, context)
+      placed.node.grows === undefined
+        ? execute(placed, context, runJournal?.recorder)
+        : grower.run(placed, context)
     if (runJournal === undefined) return withArtifacts(artifacts, context, call())
     const outcome = runJournal.begin(context, runJournal.setAside.get(name) ?? 0, call)
+    runJournal.recorder.writeStart()
     return commitOutcome(scheduler, context, outcome, leftovers, (value, guard) =>
       runJournal.recorder.succeeded(name, context.attempt, value, guard),
     )
@@ -327,9 +332,20 @@ function plainLimits(
   return plain
 }
 
-function execute(placed: PlacedNode, context: AttemptContext): unknown {
-  const { node, place } = placed
+function execute(
+  placed: PlacedNode,
+  context: AttemptContext,
+  recorder: Recorder | undefined,
+): unknown {
+  const { name, node, place } = placed
+  const { job } = node
   // Most inputs are there already.
-  if (typeof node.input !== 'function') return runJob(node.job, node.input, place, context)
-  return withInput(placed, context.resultOf, (input) => runJob(node.job, input, place, context))
+  if (typeof node.input !== 'function') {
+    recorder?.started(name, node.input, job.redact)
+    return runJob(job, node.input, place, context)
+  }
+  return withInput(placed, context.resultOf, (input) => {
+    recorder?.started(name, input, job.redact)
+    return runJob(job, input, place, context)
+  })
 }

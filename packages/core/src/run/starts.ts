@@ -11,8 +11,9 @@
  */
 import type { RunnerContext } from '../attempts/attempt.ts'
 import { final } from '../attempts/retry.ts'
-import { HeddleError, reasonError, type ErrorCode } from '../errors.ts'
+import { HeddleError, readField, reasonError, type ErrorCode } from '../errors.ts'
 import type { RunWriter } from '../journal/journal.ts'
+import { isErrorObject } from './error-record.ts'
 
 /** How often the process may end while a node, an element or a step runs, before that is set aside. */
 export const mostInterruptions = 3
@@ -30,7 +31,7 @@ export type BeginJob = (
 /** Whether an error, or what the journal has kept of it, says that something was set aside. */
 export function isSetAside(error: unknown): boolean {
   const code: ErrorCode = 'HDL_NODE_SET_ASIDE'
-  return error instanceof Error && (error as { readonly code?: unknown }).code === code
+  return isErrorObject(error) && readField(error, 'code') === code
 }
 
 export function beginJobs(

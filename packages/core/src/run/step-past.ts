@@ -1,4 +1,5 @@
 /** What is known of the steps of a job from before: rows of the journal, or what this process remembers. */
+import { currentPath } from '../attempts/part-path.ts'
 import type { PartEntry } from '../journal/journal.ts'
 
 /** A step as it was recorded last. */
@@ -98,7 +99,8 @@ export class JournaledSteps implements StepPast {
 
 /** Two starts without an end between them are those of two processes. */
 function addRow(steps: Map<string, PastStep>, { state, part, value, error }: PartEntry): void {
-  const { path, job, input, version, until, isLeft } = part
+  const { job, input, version, until, isLeft } = part
+  const path = currentPath(part.path)
   const before = steps.get(path)
   if (state === 'succeeded' || state === 'failed' || state === 'suspended') {
     steps.set(path, { state, job, input, version, until, isLeft, value, error })

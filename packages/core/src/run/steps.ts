@@ -13,7 +13,7 @@
  *        └── a step that nothing listens to ──▶ HDL_STEP_NOT_AWAITED
  */
 import type { AttemptSteps } from '../attempts/attempt.ts'
-import { keyedStepPath, numberedPath, stepKind } from '../attempts/part-path.ts'
+import { keyedStepPath, numberedPath, stepKind, stepPrefix } from '../attempts/part-path.ts'
 import { HeddleError, describe } from '../errors.ts'
 import { final } from '../attempts/retry.ts'
 import type { Job, Needs, SignalOptions, StepOptions } from '../graph/job.ts'
@@ -33,6 +33,7 @@ import type { Signals } from './signals.ts'
 import type { PastStep, RememberedSteps, StepPast } from './step-past.ts'
 import type { StepHost, Wake } from './step-host.ts'
 import { StepPromise } from './step-promise.ts'
+import { findStepWithin, runAsStep } from './step-scope.ts'
 import { StepWaits, type Call, type Wait } from './step-waits.ts'
 
 /** A wait for a signal. */
@@ -66,7 +67,10 @@ export class Steps implements AttemptSteps {
   readonly #waits: StepWaits
   readonly #races = new Races()
   /** Calls that nothing listens to. */
-  readonly #unheard = new Map<StepPromise<unknown>, string>()
+  readonly #unheard = new Map<
+    StepPromise<unknown>,
+    { readonly step: string; readonly job: string | undefined }
+  >()
   #hasReturned = false
   #isClosed: boolean
 
@@ -80,7 +84,7 @@ export class Steps implements AttemptSteps {
     this.#waits = new StepWaits(context, host)
     const { entry } = context
     this.#node = entry instanceof Part ? entry.root.name : entry.name
-    this.#prefix = entry instanceof Part ? `${entry.options.path}/` : ''
+    this.#prefix = entry instanceof Part ? stepPrefix(entry.options.path) : ''
     // A job may ask for its first step after its end.
     this.#isClosed = context.list === undefined
     if (this.#isClosed) return
@@ -95,7 +99,7 @@ export class Steps implements AttemptSteps {
   readonly run = <I, O, V>(
     job: Job<I, O, V>,
     ...[input, options = {}]: [input?: I, options?: StepOptions]
-  ): Promise<O> => this.#call('run', (call) => this.#run(call, job, input, options))
+  ): Promise<O> => this.#call('run', (call) => this.#run(call, job, input, options), job?.name)
 
   readonly sleep = (milliseconds: number): Promise<void> =>
     this.#call('sleep', (call) => this.#sleep(call, milliseconds))
@@ -106,21 +110,20 @@ export class Steps implements AttemptSteps {
   /** The job has returned. What it must not have left behind makes it fail (G13). */
   onReturned(): Error | undefined {
     this.#hasReturned = true
-    const [step] = this.#unheard.values()
-    if (step === undefined) return undefined
-    return final(new HeddleError('HDL_STEP_NOT_AWAITED', { node: this.#context.name, step }))
+    const [forgotten] = this.#unheard.values()
+    if (forgotten === undefined) return undefined
+    const details = { node: this.#context.name, ...forgotten }
+    return final(new HeddleError('HDL_STEP_NOT_AWAITED', details))
   }
 
   /** G13: whatever becomes of it, a call that nothing listens to does not end the process. */
-  #call<T>(step: string, start: (call: Call) => Promise<T>): Promise<T> {
-    if (this.#isClosed) {
-      const refused = Promise.reject<T>(
-        new HeddleError('HDL_NO_STEPS', { node: this.#context.name, step }),
-      )
+  #call<T>(step: string, start: (call: Call) => Promise<T>, job?: string): Promise<T> {
+    const refusal = this.#refusal(step)
+    if (refusal !== undefined) {
+      const refused = Promise.reject<T>(refusal)
       refused.catch(() => undefined)
       return refused
     }
-    // heddle-ignore H201 -- rejoin() looks itself whether the attempt has ended
     const attendance = new Attendance(this.#races, () => this.#waits.rejoin(call))
     const call: Call = { attendance }
     const called: StepPromise<T> = StepPromise.ofCall(start(call), {
@@ -129,8 +132,16 @@ export class Steps implements AttemptSteps {
       onHeard: () => this.#unheard.delete(called),
       onSettling: this.#onSettling,
     })
-    this.#unheard.set(called, step)
+    this.#unheard.set(called, { step, job })
     return called
+  }
+
+  #refusal(step: string): Error | undefined {
+    if (this.#isClosed) return new HeddleError('HDL_NO_STEPS', { node: this.#context.name, step })
+    const within = findStepWithin(this.#context)
+    if (within === undefined) return undefined
+    const { path } = within.options
+    return final(new HeddleError('HDL_STEP_OF_OUTER_JOB', { node: this.#node, path, step }))
   }
 
   async #run<I, O, V>(
@@ -258,7 +269,10 @@ export class Steps implements AttemptSteps {
           })
         : { value: this.#takeSignal(path, kept) }
     if (taken.value !== undefined) return taken.value
-    const error = new HeddleError('HDL_TIMEOUT', { what: `The signal "${name}"`, limit })
+    const error = new HeddleError('HDL_TIMEOUT', {
+      what: `The wait for the signal "${name}"`,
+      limit,
+    })
     this.#note('failed', { path }, error)
     throw error
   }
@@ -302,7 +316,8 @@ export class Steps implements AttemptSteps {
       kind: 'step',
       onRetrying: () => this.#host.endIdle(this.#context),
       call: (attempt) => {
-        const begin = (): unknown => runJob(job, input, place, attempt)
+        const begin = (): unknown =>
+          runAsStep(attempt, job, () => runJob(job, input, place, attempt))
         const outcome = beginPart(this.#host, attempt, interruptions, begin)
         return this.#host.record(attempt, outcome, this.#node, part)
       },

@@ -10,6 +10,7 @@ import {
   type Graph,
   type SubgraphSpec,
 } from '../graph/graph.ts'
+import { shorten } from '../kernel/shorten.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { NodeState } from '../scheduler/node.ts'
 import { headersOf } from './compare.ts'
@@ -29,11 +30,12 @@ export async function runSubgraph(
   const { build } = placed.node.grows as SubgraphSpec
   const of = reader(placed.scope, (name) => context.resultOf(name))
   const { graph, result } = readBuilt(placed.name, await build(of))
+  checkNotInside(placed, graph)
   const level = checkLevel(placed)
   const find = (name: string): ReturnType<Graph['get']> => graph.get(name)
   const returned = result === undefined ? undefined : nameOfReference(result, find)
   sealGraph(graph)
-  const scope: NodeScope = { graph, prefix: `${placed.name}/`, level }
+  const scope: NodeScope = { graph, prefix: `${placed.name}/`, outer: placed.scope, level }
   suspendAttempt(context)
   const group = new NodeGroup(placed.name, context, host)
   const joined = await join(placed, scope, context, host)
@@ -56,8 +58,19 @@ function readBuilt(
 }
 
 /** Of sub-graphs inside one another each repeats the error of the next. */
-function shorten(text: string, most = 500): string {
-  return text.length <= most ? text : `${text.slice(0, most)}…`
+const longestRepeated = 500
+
+/** A graph inside itself never ends. @throws `HDL_GRAPH_INSIDE_ITSELF`. */
+function checkNotInside({ name, scope }: PlacedNode, graph: Graph): void {
+  for (let outer: NodeScope | undefined = scope; outer !== undefined; outer = outer.outer) {
+    if (outer.graph !== graph) continue
+    const holder = outer.prefix === '' ? undefined : outer.prefix.slice(0, -1)
+    const details = {
+      node: shorten(name, longestRepeated),
+      holder: holder && shorten(holder, longestRepeated),
+    }
+    throw final(new HeddleError('HDL_GRAPH_INSIDE_ITSELF', details))
+  }
 }
 
 /** How many sub-graphs may be inside one another. A builder that never ends would take all memory. */
@@ -82,7 +95,7 @@ async function join(
 ): Promise<readonly string[]> {
   const { clock, journal, growth } = host
   const headers = await headersOf(scope.graph, clock, { prefix: scope.prefix, parent: placed.name })
-  // First: what cannot join the run is not announced in its journal.
+  // Before the journal: nodes that cannot join the run must not be announced there.
   const nodes = await placeNodes(host.nodes, scope, host.places, clock)
   const past = await journal?.growInto(placed.name, headers).catch((error: unknown) => {
     throw isError(error, 'HDL_GRAPH_CHANGED') ? final(error) : error
@@ -126,6 +139,7 @@ class NodeGroup {
     for (const name of names) {
       this.#host.growth.watchEnd(name, (state) => this.#onEnd(name, state))
     }
+    if (this.#ended === 0) this.#report()
     await this.#done.promise
     const { growth } = this.#host
     const refusal = growth.refusal(this.#context)
@@ -139,7 +153,7 @@ class NodeGroup {
       node: this.#name,
       failed: this.#bad.name,
       state: this.#bad.state === 'blocked' ? 'was blocked' : this.#bad.state,
-      cause: cause === undefined ? undefined : shorten(describe(cause)),
+      cause: cause === undefined ? undefined : shorten(describe(cause), longestRepeated),
     }
     throw final(new HeddleError('HDL_SUBGRAPH_FAILED', details, { cause }))
   }
@@ -159,8 +173,12 @@ class NodeGroup {
     const isRemoved = state === 'skipped' && this.#host.growth.refusal(this.#context) === undefined
     if (state === 'failed' && this.#bad?.state !== 'failed') this.#bad = { name, state }
     else if (state !== 'succeeded' && !isRemoved) this.#bad ??= { name, state }
+    this.#report()
+    if (this.#ended === this.#total) this.#done.resolve()
+  }
+
+  #report(): void {
     const { progress } = this.#context
     progress(this.#ended / this.#total, `${this.#ended} of ${this.#total}`)
-    if (this.#ended === this.#total) this.#done.resolve()
   }
 }

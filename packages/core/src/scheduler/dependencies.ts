@@ -30,7 +30,7 @@ const makeNumbers = (length: number): Int32Array<ArrayBuffer> => new Int32Array(
  * Who waits for whom.
  *
  * Records in tables of numbers instead of arrays on the nodes. An edge stands in two lists, that of
- * its dependency (who is told) and that of its dependent (whom it waits for):
+ * its dependency (which is notified) and that of its dependent (which it waits for):
  *
  *     dependency ──firstOut──▶ edge ──nextOut──▶ edge ──▶ …
  *     dependent  ──firstIn───▶ edge ──nextIn───▶ edge ──▶ …
@@ -167,7 +167,7 @@ export class Dependencies {
     return this.#records.piece(index)[this.#records.offset(index) + remaining]!
   }
 
-  /** What a node was told to wait for, in that order: the first `limit` of them. */
+  /** What a node was added to wait for, in that order: the first `limit` of them. */
   of({ index }: Node, limit = Infinity): Node[] {
     const found: Node[] = []
     let edge = this.#records.piece(index)[this.#records.offset(index) + firstIn]!

@@ -76,7 +76,7 @@ export type RunEvent =
     }
   | { readonly type: 'complete'; readonly at: number; readonly result: RunResult }
 
-/** Told of every event, in order, on the loop. What it throws changes nothing. */
+/** Called with every event, in order, on the loop. What it throws changes nothing. */
 export type Observer = (event: RunEvent) => void
 
 /** Every event of every run: `diagnostics_channel.subscribe('heddle:run', …)`. Free without subscribers. */
@@ -84,7 +84,7 @@ const runChannel = channel('heddle:run')
 
 /** Observers that cannot disturb the run (P12): each failing one is reported once. */
 export class Observers {
-  /** Replaced, not changed: an observer may add or remove one while it is told. */
+  /** Replaced, not changed: an observer may add or remove one while it is being notified. */
   #observers: readonly { readonly tell: Observer }[]
   readonly #reported = new WeakSet<Observer>()
 
@@ -92,7 +92,7 @@ export class Observers {
     this.#observers = observers.map((tell) => ({ tell }))
   }
 
-  /** Whether anybody listens: callers make an event only then. */
+  /** Whether there is a listener: callers make an event only then. */
   get wanted(): boolean {
     return this.#observers.length > 0 || runChannel.hasSubscribers
   }

@@ -255,7 +255,7 @@ function holds(
   )
 }
 
-/** The first ones of `total`. */
+/** The first names of a list of `total`, and how many more there are. */
 function shortList(first: readonly string[], total: number): string {
   const more = total - first.length
   const list = first.join(', ') || 'none'

@@ -7,6 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { Dependencies } from './dependencies.ts'
+import { lookInside, type FlatRan } from './nested.ts'
 import { failed, succeeded, type Node } from './node.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -39,7 +40,10 @@ export interface Forecast {
   readonly duration: number
 }
 
-/** What ran, wherever it is recorded. A node is a number: its place in the order in which they became ready. */
+/**
+ * What ran, wherever it is recorded. A node is a number: its place in the order in which they became ready. A node that built
+ * a graph has two, see nested.ts.
+ */
 export interface Ran {
   readonly count: number
   nameOf(node: number): string
@@ -51,23 +55,26 @@ export interface Ran {
   dependenciesOf(node: number): readonly number[]
   /** Longest path from a root. From those that ran when absent. */
   depthOf?(node: number): number
+  /** Whether it is only the end of a node that built a graph. */
+  isEnd(node: number): boolean
 }
 
 /** A scheduler, as far as its past is concerned. */
 export interface Past {
   readonly graph: Dependencies
   readonly timeline: Timeline
-  /** By name. */
+  /** By nodes that built graphs, the indexes of the nodes of these. */
+  readonly built: ReadonlyMap<Node, Iterable<number>>
 }
 
 const didNotRun = -1
 
-interface RanInScheduler extends Ran {
+interface RanInScheduler extends FlatRan {
   nodeAt(node: number): Node
 }
 
 /** The nodes of a scheduler that ran. A node becomes ready after its dependencies. */
-async function ranIn({ graph, timeline }: Past, slices: Slices): Promise<RanInScheduler> {
+async function ranIn({ graph, timeline, built }: Past, slices: Slices): Promise<RanInScheduler> {
   const hasRun = (node: Node): boolean =>
     (node.state === succeeded || node.state === failed) && timeline.hasStarted(node.index)
   let orders = 0
@@ -92,8 +99,21 @@ async function ranIn({ graph, timeline }: Past, slices: Slices): Promise<RanInSc
   }
   const nodeAt = (node: number): Node => graph.nodes.at(indexes[node]!)!
   const numberOf = (node: Node): number => numbers[node.index] ?? didNotRun
+  const parents = new Int32Array(built.size === 0 ? 0 : count).fill(didNotRun)
+  for (const [builder, nodes] of built) {
+    for (const index of nodes) {
+      const node = numbers[index] ?? didNotRun
+      if (node !== didNotRun) parents[node] = numberOf(builder)
+      if (slices.due) await slices.next()
+    }
+  }
+  const indexOf = (node: number): number => indexes[node]!
   return {
     count,
+    parentOf: (node) => parents[node] ?? didNotRun,
+    readyAt: (node) => timeline.readyAt(indexOf(node)),
+    startedAt: (node) => timeline.startedAt(indexOf(node)),
+    endedAt: (node) => timeline.endedAt(indexOf(node)),
     nodeAt,
     depthOf: (node) => nodeAt(node).depth,
     nameOf: (node) => nodeAt(node).name,
@@ -116,7 +136,7 @@ async function ranIn({ graph, timeline }: Past, slices: Slices): Promise<RanInSc
 
 export async function criticalPath(past: Past, clock: Clock): Promise<CriticalPath> {
   const slices = new Slices(clock)
-  return longestPath(await ranIn(past, slices), slices)
+  return longestPath(await lookInside(await ranIn(past, slices), slices), slices)
 }
 
 /** The chain of dependencies that took longest. */
@@ -151,7 +171,7 @@ export async function longestPath(ran: Ran, slices: Slices): Promise<CriticalPat
   const length = last === didNotRun ? 0 : before[last]!
   const path: { name: string; ms: number }[] = []
   for (let node = last; node !== didNotRun; node = previous[node]!) {
-    path.push({ name: ran.nameOf(node), ms: ran.durationOf(node) })
+    if (!ran.isEnd(node)) path.push({ name: ran.nameOf(node), ms: ran.durationOf(node) })
     if (slices.due) await slices.next()
   }
   return {
@@ -203,7 +223,7 @@ interface Waiting {
   readonly nodes: IndexedHeap<Ready>
 }
 
-/** A limit of the simulation. Two of equal names, for instance of two keys, are two objects. */
+/** A limit in the simulation. Limits are compared as objects: those of two keys may have the same name. */
 export interface Limit {
   readonly name: string
 }
@@ -248,9 +268,14 @@ export async function whatIf(
     return found
   }
   const slices = new Slices(clock)
-  const ran = await ranIn(past, slices)
-  return simulate(ran, (node) => laneOf(ran.nodeAt(node)), permits, slices)
+  const flat = await ranIn(past, slices)
+  const ran = await lookInside(flat, slices)
+  const claimsOf = (node: number): Claiming => laneOf(flat.nodeAt(ran.nodeOf(node)))
+  return simulate(ran, claimsOf, permits, slices)
 }
+
+/** The end of a node that built a graph takes no permit. */
+const noClaims: Claiming = { claims: [] }
 
 function isPlaceLimit(name: string): boolean {
   return name === 'concurrency' || name === 'loop' || name === 'thread' || name === 'fleet'
@@ -278,10 +303,11 @@ function wantedOf({ concurrency, resources }: WhatIfOptions, name: string): numb
 /** Plays what ran with these permits. */
 export async function simulate(
   ran: Ran,
-  laneOf: (node: number) => Claiming,
+  claimsOf: (node: number) => Claiming,
   permits: ReadonlyMap<Limit, number>,
   slices: Slices,
 ): Promise<Forecast> {
+  const laneOf = (node: number): Claiming => (ran.isEnd(node) ? noClaims : claimsOf(node))
   /** In use. Limits become known with the first lane that claims them. */
   const used = new Map<Limit, number>()
   const freeOf = (limit: Limit): number => permits.get(limit)! - (used.get(limit) ?? 0)

@@ -37,15 +37,17 @@ export interface PartOptions {
   readonly timeout?: number | undefined
   readonly kind: 'element' | 'step'
   /** What an earlier process has left of it. Nothing to the scheduler: its owner finds it here again. */
-  readonly past?: readonly unknown[]
+  readonly past?: readonly unknown[] | undefined
   call(attempt: NodeAttempt): unknown
   /** An attempt of it has failed, and it waits for the next one. */
   onRetrying?(): void
-  onEnd(end: PartEnd): void
+  /** `now`: as the scheduler dates it. */
+  onEnd(end: PartEnd, now: number): void
 }
 
 export class Part extends Node {
-  readonly parent: Node
+  /** The attempt that has started it. */
+  readonly starter: NodeAttempt
   /** The node that it is a part of, also where that is a part of a part. Kept: steps may be nested thousands deep. */
   readonly root: Node
   /** The node or the element that a step belongs to, also a step of a step. An element is its own owner. */
@@ -55,11 +57,12 @@ export class Part extends Node {
   /** Where it is among those that have not ended. */
   rosterIndex = -1
 
-  constructor(parent: Node, options: PartOptions, lane: Lane<Node>, limits: AttemptLimits) {
+  constructor(starter: NodeAttempt, options: PartOptions, lane: Lane<Node>, limits: AttemptLimits) {
+    const { entry: parent } = starter
     const root = parent instanceof Part ? parent.root : parent
     // No place in the columns of the nodes.
     super(-1, joinPath(root.name, options.path, ' '), lane, limits)
-    this.parent = parent
+    this.starter = starter
     this.root = root
     this.owner = options.kind === 'element' ? this : ownerOf(parent)
     this.options = options
@@ -118,7 +121,7 @@ export class Parts {
             timeout: timeout ?? limits.timeout,
             ...(retryBaseDelay !== undefined && { retryBaseDelay }),
           }
-    const part = new Part(parent.entry, options, lane, own)
+    const part = new Part(parent, options, lane, own)
     this.#host.count(1)
     part.rosterIndex = this.#live.add(part)
     const refusal = this.#host.refusal(part)
@@ -195,7 +198,7 @@ export class Parts {
     move(part, state)
     this.#live.remove(part.rosterIndex)
     this.#host.report(part, now, end.state === 'succeeded' ? undefined : { error: end.error })
-    part.options.onEnd(end)
+    part.options.onEnd(end, now)
     // Afterwards: the owner may start the next one, and the run must not end in between.
     this.#host.count(-1)
     this.#host.pumpSoon()

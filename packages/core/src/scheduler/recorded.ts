@@ -3,6 +3,7 @@ import { checkCount } from '../kernel/check.ts'
 import { systemClock, type Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { Slices } from '../kernel/slices.ts'
+import { lookInside, type FlatRan } from './nested.ts'
 import {
   longestPath,
   simulate,
@@ -10,7 +11,6 @@ import {
   type CriticalPath,
   type Forecast,
   type Limit,
-  type Ran,
 } from './insight.ts'
 
 /** When a node ran. */
@@ -20,6 +20,12 @@ export interface TimedNode {
   /** Milliseconds. A node without both did not run to an end, and does not count. */
   readonly startedAt?: number | undefined
   readonly endedAt?: number | undefined
+  /** Milliseconds that it is to take longer than it did, for a forecast. */
+  readonly longerBy?: number | undefined
+  /** When its first attempt was queued. Its start when absent. */
+  readonly readyAt?: number | undefined
+  /** The node that built the graph it is in. */
+  readonly parent?: string | undefined
 }
 
 type RanNode = TimedNode & { readonly startedAt: number; readonly endedAt: number }
@@ -50,7 +56,7 @@ class Placing implements HeapItem {
  * What ran, by start, but each after its dependencies. Times of a journal are whole milliseconds and may
  * jump: they alone do not say who was first. Of nodes that started together, the given order decides.
  */
-async function ranOf(all: readonly TimedNode[], slices: Slices): Promise<Ran> {
+async function ranOf(all: readonly TimedNode[], slices: Slices): Promise<FlatRan> {
   const byName = new Map<string, Placing>()
   for (const node of all) {
     if (hasRun(node)) byName.set(node.name, new Placing(node, byName.size))
@@ -84,10 +90,20 @@ async function ranOf(all: readonly TimedNode[], slices: Slices): Promise<Ran> {
     nameOf: (node) => placed[node]!.node.name,
     find: (name) => byName.get(name)?.number,
     durationOf: (node) => {
-      const { startedAt, endedAt } = placed[node]!.node
-      return Math.max(0, endedAt - startedAt)
+      const { startedAt, endedAt, longerBy = 0 } = placed[node]!.node
+      return Math.max(0, Math.max(0, endedAt - startedAt) + longerBy)
     },
     dependenciesOf: (node) => placed[node]!.dependencies.map(({ number }) => number),
+    parentOf: (node) => {
+      const { parent } = placed[node]!.node
+      return (parent === undefined ? undefined : byName.get(parent)?.number) ?? -1
+    },
+    readyAt: (node) => {
+      const { readyAt, startedAt } = placed[node]!.node
+      return readyAt ?? startedAt
+    },
+    startedAt: (node) => placed[node]!.node.startedAt,
+    endedAt: (node) => placed[node]!.node.endedAt,
   }
 }
 
@@ -108,7 +124,7 @@ export async function criticalPathOf(
   clock: Clock = systemClock,
 ): Promise<CriticalPath> {
   const slices = new Slices(clock)
-  return longestPath(await ranOf(nodes, slices), slices)
+  return longestPath(await lookInside(await ranOf(nodes, slices), slices), slices)
 }
 
 /**
@@ -125,5 +141,6 @@ export async function forecastOf(
   const total: Limit = { name: 'concurrency' }
   const lane: Claiming = { claims: [{ resource: total, count: 1 }] }
   const slices = new Slices(clock)
-  return simulate(await ranOf(nodes, slices), () => lane, new Map([[total, concurrency]]), slices)
+  const ran = await lookInside(await ranOf(nodes, slices), slices)
+  return simulate(ran, () => lane, new Map([[total, concurrency]]), slices)
 }

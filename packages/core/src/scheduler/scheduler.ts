@@ -34,6 +34,7 @@ import type { Clock, Timer } from '../kernel/clock.ts'
 import { keepAlive } from '../kernel/keep-alive.ts'
 import { kernelOf, type Kernel } from '../kernel/kernel.ts'
 import { NameMap } from '../kernel/name-map.ts'
+import { PieceList } from '../kernel/piece-list.ts'
 import { Slices } from '../kernel/slices.ts'
 import { suggest } from '../kernel/suggest.ts'
 import { checkWait, type WaitOptions } from '../kernel/waiters.ts'
@@ -145,7 +146,7 @@ export interface SchedulerOptions {
   readonly cancelGrace?: number
   /** Milliseconds an aborted attempt has to settle before it is abandoned. Default 2,000. */
   readonly abortGrace?: number
-  /** Told of every event. More can be added with observe(). */
+  /** Called with every event. More can be added with observe(). */
   readonly observer?: Observer
   readonly kernel?: Kernel
 }
@@ -267,7 +268,7 @@ export interface SchedulerStats {
   readonly cancelled: number
 }
 
-/** Dependents of one node that are still to be told. `cause` = blocked by it; otherwise released. */
+/** Dependents of one node that are still to be notified. `cause` = blocked by it; otherwise released. */
 interface Wave {
   edge: number
   readonly cause: Node | undefined
@@ -275,7 +276,7 @@ interface Wave {
 
 /**
  * What a run asks of its scheduler while its graph grows (docs/design/growing.md). Not for users: a function and not
- * methods, so that it is no part of the scheduler they see.
+ * methods, so that it is not part of the scheduler they see.
  */
 export interface Growth {
   /** Starts a part of a node that runs. @throws what a wrong need or limit is refused with. */
@@ -333,7 +334,7 @@ function limitsOf(own: Pick<AddOptions, keyof AttemptLimits>, run: AttemptLimits
 }
 
 const none: readonly never[] = []
-/** How many dependents are told on the spot; more become a wave. */
+/** How many dependents are notified at once; more become a wave. */
 const smallFan = 256
 
 export class Scheduler {
@@ -367,6 +368,8 @@ export class Scheduler {
   readonly #endWatch = new Map<Node, (state: NodeState) => void>()
   readonly #suspendedFor = new WeakMap<Node, Suspension>()
   readonly #onDrain: (() => void)[] = []
+  /** By nodes that built graphs, the indexes of the nodes of these: what the critical path looks into. */
+  readonly #built = new Map<Node, PieceList<number>>()
   readonly #attemptEnds = new Map<Node, readonly (() => void)[]>()
   #isAborting = false
   /** What names the work of this run for other systems. */
@@ -376,8 +379,11 @@ export class Scheduler {
     makeGrowth = (scheduler) => ({
       startPart: (parent, options) => scheduler.#parts.start(parent, options),
       stopPart: (part, reason) => scheduler.#parts.stop(part, reason),
-      add: (parent, name, options) =>
-        scheduler.#add(name, options, scheduler.#isDrainable(parent.entry)),
+      add: (parent, name, options) => {
+        const isNew = scheduler.#add(name, options, scheduler.#isDrainable(parent.entry))
+        if (isNew) scheduler.#noteBuilt(parent.entry)
+        return isNew
+      },
       watchEnd: (name, onEnd) => scheduler.#watchEnd(name, onEnd),
       describe: ({ entry }, text, waitsFor) =>
         void scheduler.#suspendedFor.set(entry, { text, waitsFor }),
@@ -418,7 +424,7 @@ export class Scheduler {
   #graceTimer: Timer | undefined
   #hold: Disposable | undefined
   #skipCursor: Iterator<Node> | undefined
-  /** Attempts that are still to be told of a hard cancel, the next one last. */
+  /** Attempts that are still to be aborted by a hard cancel, the next one last. */
   #toAbort: NodeAttempt[] = []
   /** Nodes of sub-graphs that were stopped, the next one last. One that is a sub-graph adds its own nodes. */
   readonly #toRemove: string[] = []
@@ -731,7 +737,14 @@ export class Scheduler {
   }
 
   get #past(): Past {
-    return { graph: this.#graph, timeline: this.#timeline }
+    return { graph: this.#graph, timeline: this.#timeline, built: this.#built }
+  }
+
+  /** The newest node belongs to the graph that this one has built. */
+  #noteBuilt(builder: Node): void {
+    let nodes = this.#built.get(builder)
+    if (nodes === undefined) this.#built.set(builder, (nodes = new PieceList()))
+    nodes.push(this.#nodes.size - 1)
   }
 
   stats(): SchedulerStats {
@@ -793,7 +806,7 @@ export class Scheduler {
       if (this.#unknown === 'error') {
         throw this.#unknownDependency(nodes[0]!.name, name)
       }
-      // Before the first wait: a node of that name that is added meanwhile is no dependency any more.
+      // Before the first wait: a node of that name that is added meanwhile is not a dependency any more.
       this.#forward.delete(name)
       for (const node of nodes) {
         if (this.#graph.satisfy(node)) this.#onFree(node, this.#startedAt)
@@ -1016,6 +1029,8 @@ export class Scheduler {
   }
 
   #call(attempt: NodeAttempt): unknown {
+    // An observer has aborted the run when it heard of this start, and the attempt was not in the list yet.
+    if (this.#isAborting) this.#attempts.abort(attempt, this.#cancelCause!)
     if (this.#needsFailures.size > 0 && this.#needsFailures.has(attempt.entry)) {
       const error = this.#needsFailures.get(attempt.entry)
       this.#needsFailures.delete(attempt.entry)
@@ -1338,8 +1353,11 @@ export class Scheduler {
   #begin(node: Node, now: number): NodeAttempt {
     move(node, running)
     if (node.attempt === 0 && node.index >= 0) this.#timeline.markStarted(node.index, now)
+    const attempt = new NodeAttempt(node, this.#nodeControl)
+    // An observer may cancel the run: what starts is not one of those that may be skipped.
+    node.current = attempt
     if (this.#observers.wanted) this.#emitNode(node, now)
-    return new NodeAttempt(node, this.#nodeControl)
+    return attempt
   }
 
   readonly #findDependencies = (entry: Node): ReadonlyMap<string, Node> =>

@@ -4,7 +4,7 @@
  *   ask, change, stream ──▶ queued ──(end of the tick)──▶ sent ──▶ answered
  *                              └──────────┴── thread ended, stop() ──▶ failed
  *
- *  L1  Requests of one tick travel in one message, in the order in which they were made.
+ *  L1  Requests of one tick, or of one turn of the loop, travel in one message, in the order in which they were made.
  *  L2  Every request is settled once: by its answer, or by the end of the thread.
  *  L3  A request that cannot be sent fails alone: neither its companions nor the process fail with it.
  *  L4  Of a large value no more than `windowBytes` are under way before the thread has written them.
@@ -39,6 +39,11 @@ export interface HostLinkOptions {
   readonly store: string
   readonly what: string
   readonly clock: Clock
+  /**
+   * Which requests travel together: those of one tick, which are sent at once, or all of one turn of the loop, for a thread that many
+   * callers use at a time: a message costs the loop as much as some requests do. Default 'tick'.
+   */
+  readonly gather?: 'tick' | 'turn'
   /** What the file is given when it is closed. */
   closing?(): unknown
   onReport?(report: unknown): void
@@ -192,13 +197,17 @@ export class HostLink implements RunningService {
 
   #enqueue(request: HostRequest, bytes?: Uint8Array<ArrayBuffer>): void {
     this.#queue.push({ request, bytes })
+    if (this.#queue.length > 1) return
+    const { gather = 'tick', clock } = this.#options
+    if (gather === 'turn') return clock.afterIo(this.#flush)
     // oxlint-disable-next-line typescript/no-floating-promises -- a microtask without an AsyncResource; #flush() does not throw
-    if (this.#queue.length === 1) void flushed.then(this.#flush)
+    void flushed.then(this.#flush)
   }
 
   readonly #flush = (): void => {
     const queue = this.#queue
     this.#queue = []
+    if (queue.length === 0) return
     if (this.#post(queue) === undefined) return
     // Which of them it is shows when each travels alone.
     for (const queued of queue) {

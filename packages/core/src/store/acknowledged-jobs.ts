@@ -332,7 +332,7 @@ export class AcknowledgedJobs implements RunningService {
     this.#wakeUnsure()
   }
 
-  /** The server is sure of its shards again, or has been told of a new version: starts what may start. */
+  /** The server is sure of its shards again, or knows of a new version: starts what may start. */
   resume(): void {
     this.#wakeUnsure()
     for (const shard of this.#shards.values()) this.#startReady(shard)

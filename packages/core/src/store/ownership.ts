@@ -34,7 +34,7 @@ export interface OwnershipOptions {
   readonly ttl?: number
   /** Milliseconds before the end of the lease at which this server stops trusting it. Default 1,500. */
   readonly margin?: number
-  /** Milliseconds between renewals. Default 2,000. */
+  /** Milliseconds between renewals; a server that is not alone renews with every scan. Default 2,000. */
   readonly renewEvery?: number
   /** Milliseconds between two looks for shards to acquire. Default 1,000. */
   readonly scanEvery?: number
@@ -196,8 +196,11 @@ export class Ownership implements Service {
     const sentAt = this.#clock.now()
     const renewal = await this.#call(this.#database.renew(this.#server, this.#ttl), stopped)
     if (stopped.aborted) return
-    this.#nextRenewal = sentAt + this.#renewEvery
     this.#servers = Math.max(1, renewal.servers)
+    // Only a renewal shows that another server is gone, and its shards are this one's to take.
+    const isAlone = this.#servers === 1
+    const every = isAlone ? this.#renewEvery : Math.min(this.#renewEvery, this.#scanEvery)
+    this.#nextRenewal = sentAt + every
     this.#trustedUntil = sentAt + this.#ttl - this.#margin
     this.#adopt(renewal)
     this.#listener.renewed()

@@ -6,5 +6,15 @@ import type { TableRow, WithTables } from './tables.ts'
 /** The rows of all roles. */
 export type StoreRow = JobRow | MailRow | TableRow
 
+/** A database that servers of several versions share. */
+export interface Versioned {
+  /**
+   * Whether this code may still work on the tables: a newer server may have changed them since (C11).
+   *
+   * @throws `HDL_JOURNAL_NEWER` when it may not.
+   */
+  checkVersion(): Promise<void>
+}
+
 /** A database with what all roles read. */
-export type StoreDatabase = Database<StoreRow> & JobReads & Mail & WithTables
+export type StoreDatabase = Database<StoreRow> & JobReads & Mail & WithTables & Versioned

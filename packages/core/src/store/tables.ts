@@ -19,7 +19,7 @@
  */
 import { HeddleError } from '../errors.ts'
 
-/** What a column holds: text, numbers (64-bit floating point), booleans, bytes, or a value as JSON. */
+/** What a column holds: text, numbers (64-bit floating point, infinite ones too, but not NaN), booleans, bytes, or a value as JSON. */
 export type ColumnType = 'text' | 'number' | 'boolean' | 'bytes' | 'json'
 
 /** A record as a database stores it. An absent value is NULL. */
@@ -273,10 +273,35 @@ export function readQuery(table: AnyTable, query: AnyQuery): ReadQuery {
   return { by, where, limit }
 }
 
+const isOfType: Readonly<Record<ColumnType, (value: unknown) => boolean>> = {
+  text: (value) => typeof value === 'string',
+  // NaN has no place in an order, and SQLite has no such number.
+  number: (value) => typeof value === 'number' && !Number.isNaN(value),
+  boolean: (value) => typeof value === 'boolean',
+  bytes: (value) => value instanceof Uint8Array,
+  json: () => true,
+}
+
+/** D6: what every database refuses alike, before it is sent. @throws `HDL_ROW_REFUSED`. */
+export function checkRecord({ name, columns }: AnyTable, record: StoredRecord): void {
+  const values = record as unknown as Readonly<Record<string, unknown>>
+  for (const [column, type] of Object.entries(columns)) {
+    const value = values[column]
+    if (value === undefined || value === null || isOfType[type](value)) continue
+    throw rowRefused(`${name}.${column} is ${Number.isNaN(value) ? 'NaN' : `not ${type}`}`)
+  }
+}
+
+export function rowRefused(cause: string): HeddleError<'HDL_ROW_REFUSED'> {
+  return new HeddleError('HDL_ROW_REFUSED', { store: 'The database', cause })
+}
+
 /** Compares values of one column as the databases do: text by code points, false before true. */
 export function compareValues(a: Comparable, b: Comparable): number {
   if (typeof a === 'string' && typeof b === 'string') return compareText(a, b)
-  return Number(a) - Number(b)
+  const [x, y] = [Number(a), Number(b)]
+  // The difference of two infinite numbers is none.
+  return x === y ? 0 : x - y
 }
 
 /** By code points: UTF-16 units sort differently above U+D7FF. */

@@ -30,7 +30,7 @@ export class Event {
     return this.#set
   }
 
-  /** Wakes everybody who waits. False when it had happened already. */
+  /** Wakes every caller that waits. False when it had happened already. */
   set(): boolean {
     if (this.#set) return false
     this.#set = true
@@ -43,7 +43,7 @@ export class Event {
    *
    * *Cancellation*: leaves nothing behind. A signal that has aborted is refused even when the event
    * has happened.
-   * *Fairness*: everybody is woken, in order of arrival.
+   * *Fairness*: every caller is woken, in order of arrival.
    */
   wait(options: WaitOptions = {}): Promise<void> {
     const { signal } = options

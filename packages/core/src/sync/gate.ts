@@ -46,7 +46,7 @@ export class Gate {
     return this.#open
   }
 
-  /** Lets everybody through who waits. False when it was open. */
+  /** Lets every waiting caller through. False when it was open. */
   open(): boolean {
     if (this.#open) return false
     this.#open = true
@@ -68,7 +68,7 @@ export class Gate {
    * continues. Where that matters, wait in a loop as in the example of the class.
    *
    * *Cancellation*: leaves nothing behind. A signal that has aborted is refused even when it is open.
-   * *Fairness*: everybody is woken, in order of arrival.
+   * *Fairness*: every caller is woken, in order of arrival.
    */
   wait(options: WaitOptions = {}): Promise<void> {
     const { signal } = options

@@ -3,12 +3,12 @@
  *
  *   absent ──first caller──▶ there ──last one leaves──▶ absent
  *
- *  K1  A key has an entry exactly while somebody holds its lock or waits for it.
+ *  K1  A key has an entry exactly while a caller holds its lock or waits for it.
  *
  * Why it matters: in a cache that served as a warning (see shared.ts) the leaving user removed the
  * lock while others could still be waiting on it. The next caller made a new one, and two locks
- * guarded one key. Here removal and "nobody holds or waits" are the same step: the lock itself tells
- * when it falls idle, and it cannot be idle while somebody waits (M2, R3).
+ * guarded one key. Here removal and "no caller holds or waits" are the same step: the lock itself tells
+ * when it falls idle, and it cannot be idle while a caller waits (M2, R3).
  */
 import { cancelled } from '../errors.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
@@ -18,7 +18,7 @@ import type { Permit } from './permit.ts'
 import { RwLock, type RwLockStats } from './rwlock.ts'
 
 export interface KeyedStats {
-  /** How many keys somebody holds or waits for. */
+  /** How many keys are held or waited for. */
   readonly keys: number
 }
 
@@ -52,7 +52,7 @@ class KeyedLocks<K, L> {
     return lock
   }
 
-  /** An aborted caller takes nothing, so it must not make an entry that nobody would remove. */
+  /** An aborted caller takes nothing, so it must not make an entry that would never be removed. */
   enter(key: K, options: WaitOptions, take: (lock: L) => Promise<Permit>): Promise<Permit> {
     const { signal } = options
     if (signal?.aborted) return Promise.reject(cancelled(this.#what, signal.reason))
@@ -61,7 +61,7 @@ class KeyedLocks<K, L> {
 }
 
 /**
- * A mutex for each key, without a trace of keys that nobody uses.
+ * A mutex for each key, without a trace of keys that no caller uses.
  *
  * @example
  * const locks = new KeyedMutex<string>()
@@ -93,7 +93,7 @@ export class KeyedMutex<K> {
     return this.#locks.at(key).tryAcquire()
   }
 
-  /** Whether somebody holds the key's lock or waits for it. */
+  /** Whether a caller holds the key's lock or waits for it. */
   has(key: K): boolean {
     return this.#locks.peek(key) !== undefined
   }
@@ -102,13 +102,13 @@ export class KeyedMutex<K> {
     return { keys: this.#locks.size }
   }
 
-  /** Of one key; undefined when nobody holds or waits. */
+  /** Of one key; undefined when no caller holds or waits. */
   statsOf(key: K): MutexStats | undefined {
     return this.#locks.peek(key)?.stats()
   }
 }
 
-/** A reader-writer lock for each key, without a trace of keys that nobody uses. */
+/** A reader-writer lock for each key, without a trace of keys that no caller uses. */
 export class KeyedRwLock<K> {
   readonly #locks: KeyedLocks<K, RwLock>
 
@@ -141,12 +141,12 @@ export class KeyedRwLock<K> {
     return this.#locks.at(key).tryRead()
   }
 
-  /** Writes the key when nobody is inside; undefined otherwise. */
+  /** Writes the key when no caller is inside; undefined otherwise. */
   tryWrite(key: K): Permit | undefined {
     return this.#locks.at(key).tryWrite()
   }
 
-  /** Whether somebody is inside or waits. */
+  /** Whether a caller is inside or waits. */
   has(key: K): boolean {
     return this.#locks.peek(key) !== undefined
   }
@@ -155,7 +155,7 @@ export class KeyedRwLock<K> {
     return { keys: this.#locks.size }
   }
 
-  /** Of one key; undefined when nobody is inside or waits. */
+  /** Of one key; undefined when no caller is inside or waits. */
   statsOf(key: K): RwLockStats | undefined {
     return this.#locks.peek(key)?.stats()
   }

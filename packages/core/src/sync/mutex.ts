@@ -5,7 +5,7 @@ import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 import { Permit } from './permit.ts'
 
 export interface LockOptions extends SyncOptions {
-  /** Called when the lock is given back and nobody waits for it. It must not throw. */
+  /** Called when the lock is given back and no caller waits for it. It must not throw. */
   readonly onIdle?: (() => void) | undefined
 }
 
@@ -19,11 +19,11 @@ export const lockOptionNames = { ...syncOptionNames, onIdle: 1 } satisfies Optio
 /**
  * One at a time, in order of arrival. It is not re-entrant.
  *
- * Needed only where a step contains an `await`: between two awaits nobody else runs.
+ * Needed only where a step contains an `await`: between two awaits no other code runs.
  *
  *  M1  At most one permit is out.
- *  M2  Somebody waits only while it is held: a release hands it to the first waiter in the same
- *      step, so nobody who comes later can slip in between.
+ *  M2  A caller waits only while it is held: a release hands it to the first waiter in the same
+ *      step, so no later caller can slip in between.
  *
  * @example
  * const mutex = new Mutex({ name: 'config' })

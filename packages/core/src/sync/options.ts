@@ -8,7 +8,7 @@ export interface SyncOptions {
   readonly name?: string | undefined
   /**
    * How many callers may wait at a time; one more is refused with `HDL_TOO_MANY_WAITERS`.
-   * Default 1,000,000: a leak is told before memory runs out. Servers set less.
+   * Default 1,000,000: a leak is reported before memory runs out. Servers set less.
    */
   readonly maxWaiters?: number | undefined
   /** Time and randomness. Real ones when absent. */

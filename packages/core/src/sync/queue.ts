@@ -12,7 +12,7 @@
  *  Q4  Idle means: nothing queued and every ticket finished. Nothing else is counted, so what was
  *      never queued, or was removed, can never keep `waitIdle()` waiting.
  *  Q5  Removing and moving are O(1): an item knows its place.
- *  Q6  After `close()` nobody waits: what is queued can be taken, then takers get `HDL_CLOSED`.
+ *  Q6  After `close()` no caller waits: what is queued can be taken, then takers get `HDL_CLOSED`.
  *
  * Prior art: asyncio.Queue has no remove, and its `join()` hangs when one `task_done()` is missed,
  * which cancellation makes easy. Here `take()` gives a ticket that is
@@ -324,7 +324,7 @@ export class Queue<T> {
    * Waits until nothing is queued and everything that was taken is finished: asyncio's `join()`.
    *
    * *Cancellation*: leaves nothing behind.
-   * *Fairness*: everybody is woken at the first idle moment, in order of arrival.
+   * *Fairness*: every caller is woken at the first idle moment, in order of arrival.
    */
   waitIdle(options: WaitOptions = {}): Promise<void> {
     return this.#idle.waitUnless(this.#isIdle, undefined, `${this.#what} (idle)`, options)

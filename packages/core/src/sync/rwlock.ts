@@ -17,12 +17,12 @@ type Mode = 'read' | 'write'
  * Many readers or one writer. It is not re-entrant, and a reader cannot become a writer.
  *
  * One line for both kinds, served strictly in order of arrival; readers that stand next to each
- * other go in together. So nobody can starve: a writer waits only for those who came before it, and
+ * other go in together. So no caller can starve: a writer waits only for those who came before it, and
  * so does a reader in a stream of writers.
  *
  *  R1  Readers and a writer are never inside together; never two writers.
- *  R2  Nobody goes in before somebody who came earlier and still waits.
- *  R3  Somebody waits only while somebody is inside.
+ *  R2  No caller goes in before one that came earlier and still waits.
+ *  R3  A caller waits only while another one is inside.
  *
  * Prior art: the fair mode of Java's ReentrantReadWriteLock, and tokio's RwLock. Reader preference
  * starves writers; writer preference starves readers; phase-fair locks let a reader pass waiting
@@ -71,17 +71,17 @@ export class RwLock {
     return this.#enter('write', options)
   }
 
-  /** Goes in when it need not wait; undefined otherwise, also when somebody who came earlier waits. */
+  /** Goes in when it need not wait; undefined otherwise, also when an earlier caller waits. */
   tryRead(): Permit | undefined {
     return this.#waiters.size === 0 ? this.#admitOne('read') : undefined
   }
 
-  /** Goes in when nobody is inside; undefined otherwise. */
+  /** Goes in when no caller is inside; undefined otherwise. */
   tryWrite(): Permit | undefined {
     return this.#waiters.size === 0 ? this.#admitOne('write') : undefined
   }
 
-  /** Walks over everybody who waits. */
+  /** Walks over every caller that waits. */
   stats(): RwLockStats {
     let waitingWriters = 0
     for (const waiter of this.#waiters) if (waiter.tag === 'write') waitingWriters++
@@ -122,7 +122,7 @@ export class RwLock {
     }
   }
 
-  /** Somebody is no longer inside. */
+  /** A caller has left. */
   #count(mode: Mode): void {
     if (mode === 'write') this.#writing = false
     else this.#readers--

@@ -8,9 +8,9 @@
  *                                   ended ──▶ quiet, or HDL_SCOPE_FAILED, HDL_TIMEOUT, HDL_CANCELLED
  *
  *  C1  `join()` settles only when no child and no shielded task is left.
- *  C2  The first failing child aborts the scope's signal: its siblings are told who failed.
+ *  C2  The first failing child aborts the scope's signal: its siblings learn which child failed.
  *  C3  No error is lost: each is in `errors`, once, in the order in which they happened. A child that
- *      ends with the cancellation it was told of has not failed.
+ *      ends with that cancellation has not failed.
  *  C4  Every wait ends: `grace` after the abort, children that ignore it are reported as
  *      HDL_UNRESPONSIVE and no longer waited for. While a shielded task runs, its own bound counts
  *      instead, and the grace starts when the last one has ended.
@@ -135,7 +135,7 @@ export class Scope implements AsyncDisposable {
   #started = 0
   #joining = false
   #ended = false
-  /** Why it was stopped from outside; the scope's own end is told with it. */
+  /** Why it was stopped from outside; it becomes the reason of the scope's own end. */
   #stopped: HeddleError | undefined
 
   /** @internal Use {@link openScope}. */
@@ -167,7 +167,7 @@ export class Scope implements AsyncDisposable {
   /**
    * Starts a child at once. Its failure cancels the others, whether or not its promise is awaited.
    *
-   * *Cancellation*: the child is told by its signal; after the abort nothing starts and the promise
+   * *Cancellation*: the child sees it by its signal; after the abort nothing starts and the promise
    * rejects with the cancellation.
    * *Fairness*: none needed, children do not wait for each other.
    *
@@ -295,7 +295,7 @@ export class Scope implements AsyncDisposable {
   /**
    * Waits until everything inside has ended, and ends the scope. `await using` calls it.
    *
-   * *Cancellation*: give the signal and the deadline to `openScope()`: nobody leaves a scope before
+   * *Cancellation*: give the signal and the deadline to `openScope()`: a scope is not left before
    * its children. After an abort it takes at most `grace`, besides shielded tasks.
    * *Fairness*: none needed.
    *
@@ -332,7 +332,7 @@ export class Scope implements AsyncDisposable {
     onStart: (task: Task) => void = ignore,
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    // The scope reports the error: a child that nobody awaits must not be an unhandled rejection.
+    // The scope reports the error: a child that is not awaited must not be an unhandled rejection.
     promise.catch(ignore)
     const task: Task = { what, reject }
     tasks.add(task)
@@ -454,7 +454,7 @@ export class Scope implements AsyncDisposable {
   }
 }
 
-/** Whether the error is how somebody obeys an abort of this signal. */
+/** Whether the error is how code answers an abort of this signal. */
 function isCancellation(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false
   return (
@@ -484,7 +484,7 @@ export function openScope(options: ScopeOptions = {}): Scope {
  * Runs a block in a scope of its own: when the block throws, the children are cancelled too, which
  * `await using` cannot do. Ends when everything inside has ended.
  *
- * *Cancellation*: as {@link Scope.join}; the block's own code is told by `scope.signal`.
+ * *Cancellation*: as {@link Scope.join}; the block's own code sees it by `scope.signal`.
  * *Fairness*: none needed.
  *
  * @example

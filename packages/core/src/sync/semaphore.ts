@@ -10,14 +10,14 @@
  *  S4  A waiter of priority 0 takes whatever frees first, in either pool: it is in one line, not in
  *      that of a pool. (The service that this lane comes from chose a pool on entry and then did
  *      not see a permit freed in the other one.)
- *  S5  Whoever is first in order and does not fit holds back everybody behind it, so heavy requests
+ *  S5  Whoever is first in order and does not fit holds back every caller behind it, so heavy requests
  *      are not starved by light ones. One exception: when the first is of a lower priority, priority
  *      0 may pass it on reserved permits, which the first could never use.
- *  S6  Somebody waits only while permits are out.
+ *  S6  A caller waits only while permits are out.
  *
  * The order is that of `kernel/rank.ts`: urgent first, with aging, so that a stream of priority 0
  * delays the others by a bounded time. It is fixed on arrival, so nothing has to be looked at again
- * while time passes: only a release or a leaving waiter can let somebody in.
+ * while time passes: only a release or a leaving waiter can let a caller in.
  */
 import { HeddleError, cancelled } from '../errors.ts'
 import { checkCount, type OptionNames } from '../kernel/check.ts'
@@ -133,7 +133,7 @@ export class Semaphore {
   }
 
   /**
-   * Takes the permits when they are free and nobody is before the caller; undefined otherwise.
+   * Takes the permits when they are free and no other caller is before this one; undefined otherwise.
    *
    * @throws `HDL_WOULD_DEADLOCK` when there could never be enough permits.
    */
@@ -169,7 +169,7 @@ export class Semaphore {
     return { priority, rank, order: this.#order++ }
   }
 
-  /** For somebody who comes now, behind those who wait. */
+  /** For a caller that comes now, behind those who wait. */
   #claim(weight: number, request: Request): Permit | undefined {
     const head = firstOf(this.#lines, requestOf)
     if (head === undefined || before(request, requestOf(head))) {
@@ -190,7 +190,7 @@ export class Semaphore {
     return new Permit(this.#giveBack, weight, this.#permits.take(weight, true, true))
   }
 
-  /** Serves everybody who can be served now. */
+  /** Serves every caller that can be served now. */
   #serve(): void {
     for (let head = firstOf(this.#lines, requestOf); head; head = firstOf(this.#lines, requestOf)) {
       let served = head

@@ -5,12 +5,12 @@
  *
  *   (no slot) ──first use──▶ opening ──opened──▶ open ──last lease gone──▶ closing ──▶ (no slot)
  *                   ▲           │ │                │ ▲                       │  │
- *                   │           │ └─failed─▶ (no slot), everybody told       │  │
+ *                   │           │ └─failed─▶ (no slot), callers notified  │  │
  *                   │           │                  │ └───use───┐             │  │
  *                   │           │ last asker gone  └──linger───┘             │  │
  *                   │           ▼                                            │  │
  *                   │        unwanted ──────opened anyway──▶ closing         │  │
- *                   └──────────────── somebody asked meanwhile ◀─────────────┘  │
+ *                   └──────────────── a caller asked meanwhile ◀─────────────┘  │
  *                                                                        (else) ▼
  *
  *  H1  At most one resource of a key exists, counted from the start of its open to the end of its
@@ -18,11 +18,11 @@
  *  H2  However many ask, there is one open. What it gives, or the error it throws, goes to all.
  *  H3  Leases are counted for each key. The close begins when the last one is given back (or
  *      `linger` later) and not before.
- *  H4  A slot is in the map exactly while somebody asks, uses, or something is under way. Whoever
+ *  H4  A slot is in the map exactly while a caller asks for it, uses it, or something is under way. Whoever
  *      asks in that time waits in this slot, never in a second one.
- *  H5  Who aborts leaves alone. When the last asker leaves during the open, the open is told by its
+ *  H5  Who aborts leaves alone. When the last asker leaves during the open, the open sees it by its
  *      signal, and what it opens anyway is closed.
- *  H6  Each error of a close is told once: to the lease whose disposal waits for that close,
+ *  H6  Each error of a close is reported once: to the lease whose disposal waits for that close,
  *      otherwise to `onCloseError`, otherwise by `close()`.
  *
  * Prior art: tractor's `maybe_open_context`, as it was before its race was found. There the value, the
@@ -43,11 +43,11 @@ import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 
 const defaultCloseDeadline = 30_000
-/** Of close errors that nobody could be told, this many are kept; the rest is counted. */
+/** Of close errors that could not be reported, this many are kept; the rest is counted. */
 const keptErrors = 100
 
 export interface SharedOptions<K, V> extends SyncOptions {
-  /** Makes the resource. The signal aborts when nobody wants it any more. */
+  /** Makes the resource. The signal aborts when no caller wants it any more. */
   readonly open: (key: K, context: { readonly signal: AbortSignal }) => V | PromiseLike<V>
   /** Takes the resource down. */
   readonly close: (value: V, key: K) => void | PromiseLike<void>
@@ -58,7 +58,7 @@ export interface SharedOptions<K, V> extends SyncOptions {
    * opened again before the close has ended, however long it takes.
    */
   readonly closeDeadline?: number | undefined
-  /** Told when a close failed and no lease waits for it. */
+  /** Called when a close failed and no lease waits for it. */
   readonly onCloseError?: ((error: HeddleError<'HDL_CLOSE_FAILED'>, key: K) => void) | undefined
 }
 
@@ -138,7 +138,7 @@ export class Lease<K, V> implements AsyncDisposable, Disposable {
     return this.#released
   }
 
-  /** Gives it back. When it was the last one the close begins; nobody waits for it. */
+  /** Gives it back. When it was the last one the close begins; no caller waits for it. */
   release(): void {
     this.#giveBack()
   }
@@ -229,7 +229,7 @@ export class Shared<K, V> implements AsyncDisposable {
    * Waits until the key's resource is open, opening it when it is not.
    *
    * *Cancellation*: who aborts or is late leaves alone; the others go on waiting for the same open.
-   * *Fairness*: everybody gets the resource in the same step, in order of arrival.
+   * *Fairness*: every caller gets the resource in the same step, in order of arrival.
    *
    * @throws whatever `open` threw, the same error for all who waited; `HDL_CLOSED` after `close()`.
    */
@@ -269,9 +269,9 @@ export class Shared<K, V> implements AsyncDisposable {
    * resources are closed. `await using` calls it.
    *
    * *Cancellation*: ends the wait only; what is being closed goes on.
-   * *Fairness*: everybody is woken, in order of arrival.
+   * *Fairness*: every caller is woken, in order of arrival.
    *
-   * @throws `HDL_CLOSE_FAILED` with all `errors` of closes that nobody was told of.
+   * @throws `HDL_CLOSE_FAILED` with all `errors` of closes that were not reported.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     if (!this.#closed) {
@@ -335,7 +335,7 @@ export class Shared<K, V> implements AsyncDisposable {
     if (slot.state.is !== 'opening' || slot.askers.size > 0) return
     const { controller } = slot.state
     slot.state = { is: 'unwanted' }
-    controller.abort(cancelled(this.#what, 'everybody who asked for it has left'))
+    controller.abort(cancelled(this.#what, 'its last caller has left'))
   }
 
   #onOpened(slot: Slot<K, V>, value: V): void {
@@ -352,7 +352,7 @@ export class Shared<K, V> implements AsyncDisposable {
   }
 
   #onOpenFailed(slot: Slot<K, V>, error: unknown): void {
-    // Nobody waits for an unwanted open: its error is the answer to the abort.
+    // No caller waits for an unwanted open: its error is the answer to the abort.
     if (slot.state.is === 'unwanted') {
       this.#onGone(slot)
       return

@@ -454,7 +454,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
     async run(open) {
       await using driver = await open({ jobs: [finalThreadJob], permits: 1 })
       const [started] = await driver.start()
-      // Also when it is tried again, against the rule, a row comes that ends the wait.
+      // If it is tried again, which must not happen, another row comes, so the wait ends.
       const rows = await rowsOf(started!, ['failed', 'retrying'])
       assert.deepEqual(rows, ['ready 0', 'running 0', 'log 0 attempt 0', 'failed 0 (never)'])
       const { state, message } = await started!.ended()

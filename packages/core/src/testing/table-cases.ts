@@ -1,6 +1,7 @@
 /** What roles rely on when they declare tables: T1 to T5 of store/tables.ts. */
 import assert from 'node:assert/strict'
 import { systemKernel } from '../kernel/kernel.ts'
+import { seededRandom } from '../kernel/random.ts'
 import { Committer } from '../store/committer.ts'
 import type { Grant } from '../store/database.ts'
 import type { StoreDatabase } from '../store/roles.ts'
@@ -48,6 +49,9 @@ const accounts: Table<Account> = {
   unique: [['tenant', 'name']],
 }
 
+/** Shared, with a column of each type. */
+const people: Table<Sample> = { ...samples, name: 'test_person' }
+
 /** The table of samples as a later version has it: with one column more. */
 const laterSamples: Table<Sample & { readonly colour?: string }> = {
   ...samples,
@@ -55,7 +59,7 @@ const laterSamples: Table<Sample & { readonly colour?: string }> = {
 }
 
 /** The tables that a store under test is opened with. */
-export const caseTables: readonly AnyTable[] = [samples, accounts]
+export const caseTables: readonly AnyTable[] = [samples, accounts, people]
 
 /** Milliseconds: longer than any test. */
 const long = 600_000
@@ -175,9 +179,78 @@ export const tableCases: readonly StoreCase[] = [
     },
   },
   {
+    title: 'T1, T5: infinite numbers are kept and have their places in a list',
+    async run(store) {
+      const { tables } = await store.connect()
+      const times = { a: Infinity, b: 0, c: -Infinity, d: Infinity, e: -Infinity }
+      const records = Object.entries(times).map(([id, at]) => ({ id, name: id, at }))
+      const changes = records.map((record) => write(accounts, record))
+      assert.equal(await tables.change(changes), undefined)
+      const read = await tables.list(accounts, { by: 'at' })
+      assert.deepEqual(
+        read.map(({ id, at }) => [id, at]),
+        [
+          ['c', -Infinity],
+          ['e', -Infinity],
+          ['b', 0],
+          ['a', Infinity],
+          ['d', Infinity],
+        ],
+      )
+      const after = cursorOf(read[3]!, 'at')
+      assert.deepEqual(ids(await tables.list(accounts, { by: 'at', after })), ['d'])
+    },
+  },
+  {
+    title: 'D6: NaN and values of another type are refused in a batch and in a change',
+    async run(store) {
+      const database = await store.connect()
+      const { tables } = database
+      const { grants } = await ownerOf(database)
+      const bad: readonly Readonly<Record<string, unknown>>[] = [
+        { rank: NaN },
+        { rank: '7' },
+        { name: 7 },
+        { isOpen: 'yes' },
+        { isOpen: 1 },
+        { body: 'text' },
+        { detail: 7n },
+      ]
+      for (const [index, values] of bad.entries()) {
+        const refused = { code: 'HDL_ROW_REFUSED' }
+        const shown = JSON.stringify(Object.keys(values))
+        const rows = [put(samples, { id: `a${index}` }), put(samples, { id: 'bad', ...values })]
+        const commit = database.commit('a/1', 1, [{ ...grants[0]!, claims: [], rows }])
+        await assert.rejects(commit, refused, `put ${shown}`)
+        const changes = [
+          write(people, { id: `b${index}` }),
+          write(people, { id: 'bad', ...values }),
+        ]
+        await assert.rejects(tables.change(changes), refused, `change ${shown}`)
+      }
+      assert.deepEqual(await tables.list(samples), [])
+      assert.deepEqual(await tables.list(people), [])
+    },
+  },
+  {
+    title: 'D6: a change with a text that is too long for an index is refused, or it is held',
+    async run(store) {
+      const { tables } = await store.connect()
+      // Text that no database compresses.
+      const random = seededRandom(7)
+      const name = Array.from({ length: 20_000 }, () => random.next().toString(36)[2]).join('')
+      const tooLong: Account = { id: 'long', name, tenant: 't' }
+      const code = await tables.change([write(accounts, tooLong)]).catch(codeOf)
+      assert.ok(code === undefined || code === 'HDL_ROW_REFUSED', String(code))
+      const [found] = await tables.byIds(accounts, ['long'])
+      assert.equal(found?.name, code === undefined ? name : undefined)
+      assert.equal(await tables.change([write(accounts, { id: 'short', name: 'n' })]), undefined)
+    },
+  },
+  {
     title: 'T1: a version that does not know a column leaves its values alone',
     async run(store) {
-      const later = await store.connect([laterSamples, accounts])
+      const later = await store.connect([laterSamples, accounts, people])
       const { grants, commit } = await ownerOf(later)
       await commit(grants[0]!, put(laterSamples, { id: 'a', rank: 1, colour: 'red' }))
       const earlier = await store.connect()
@@ -404,7 +477,7 @@ export const tableCases: readonly StoreCase[] = [
   },
   {
     title:
-      'T3: a table that nobody declared, or that has unique columns, is not written by a batch',
+      'T3: a table that no role has declared, or that has unique columns, is not written by a batch',
     async run(store) {
       const database = await store.connect()
       const { grants, commit } = await ownerOf(database)

@@ -20,7 +20,7 @@ import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.
 import { piecesOf } from '../artifacts/pieces.ts'
 import { HeddleError } from '../errors.ts'
 import { decodeError, encodeError, type ErrorWire } from './error-wire.ts'
-import type { Ticket } from './slots.ts'
+import type { Ticket } from './task-ownership.ts'
 
 /** Pieces that are sent before the first of them is read. */
 const window = 4

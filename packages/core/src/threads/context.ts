@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
+import { HeddleError } from '../errors.ts'
 import type { JobContext } from '../graph/job.ts'
-import { toText } from '../kernel/to-text.ts'
-import { isCancelled, type Ticket } from './slots.ts'
+import { progressText, toText } from '../kernel/to-text.ts'
+import { isCancelled, type Ticket } from './task-ownership.ts'
 
 /** What a context needs of the thread it is in. */
 export interface ContextHost {
@@ -25,6 +26,8 @@ export class ThreadContext implements JobContext {
   /** Its idempotency key, when it was given one. */
   identity: string | undefined
   traceparent: string | undefined
+  /** Whether the loop replaces what its texts hold of secrets: then it gets all of the text. */
+  isRedacted = false
   readonly #host: ContextHost
   #controller: AbortController | undefined
   #reason: unknown
@@ -58,8 +61,11 @@ export class ThreadContext implements JobContext {
   }
 
   get progress(): (fraction: number, text?: string) => void {
-    return (fraction, text) =>
-      this.#host.progress(this.ticket, fraction, text === undefined ? undefined : toText(text))
+    return (fraction, text) => {
+      const all = text === undefined ? undefined : toText(text)
+      const sent = all === undefined || this.isRedacted ? all : progressText(all)
+      this.#host.progress(this.ticket, fraction, sent)
+    }
   }
 
   get artifact(): JobContext['artifact'] {
@@ -68,6 +74,23 @@ export class ThreadContext implements JobContext {
 
   get idempotencyKey(): string {
     return (this.identity ??= randomUUID())
+  }
+
+  // A type error, and refused with words where the type was cast away.
+  get run(): never {
+    return this.#refuseStep('run')
+  }
+
+  get sleep(): never {
+    return this.#refuseStep('sleep')
+  }
+
+  get waitFor(): never {
+    return this.#refuseStep('waitFor')
+  }
+
+  #refuseStep(step: string): never {
+    throw new HeddleError('HDL_NO_STEPS', { node: this.name, step })
   }
 
   abort(reason: unknown): void {

@@ -1,5 +1,12 @@
 import { final, isFinal } from '../attempts/retry.ts'
-import { HeddleError, describe, errorTable, readField, type ErrorCode } from '../errors.ts'
+import {
+  HeddleError,
+  describe,
+  errorBounds,
+  errorTable,
+  readField,
+  type ErrorCode,
+} from '../errors.ts'
 
 /**
  * Errors on their way between threads.
@@ -27,8 +34,7 @@ export interface ErrorWire {
   readonly heddle?: { readonly code: ErrorCode; readonly details: unknown }
 }
 
-/** Causes deeper than this are cut off: a cycle of causes would not end. */
-const deepest = 8
+const { causes: deepest } = errorBounds
 
 const bases = new Map<string, ErrorConstructor>(
   [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError].map((base) => [

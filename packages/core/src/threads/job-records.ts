@@ -1,6 +1,6 @@
 /** What the pool has measured of one job; shared by all tasks of it. */
 export interface JobRecord {
-  /** How threads are told which job is meant: a number instead of two strings per task. */
+  /** How a thread knows which job is meant: a number instead of two strings per task. */
   readonly id: number
   readonly module: string
   readonly name: string

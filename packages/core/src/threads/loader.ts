@@ -1,5 +1,5 @@
 import { HeddleError } from '../errors.ts'
-import { jobsOf, onDefine, type JobFunction } from '../graph/job.ts'
+import { jobsOf, onDefine, type Job } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { clause } from './error-wire.ts'
 
@@ -29,7 +29,7 @@ interface Search {
   readonly load: Load
   readonly module: string
   readonly name: string
-  readonly resolve: (run: JobFunction<unknown, unknown>) => void
+  readonly resolve: (job: Job) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -46,7 +46,7 @@ export class Loader {
   }
 
   /** Rejects with `HDL_THREAD_IMPORT` or `HDL_JOB_NOT_FOUND`. */
-  find(module: string, name: string): Promise<JobFunction<unknown, unknown>> {
+  find(module: string, name: string): Promise<Job> {
     const load = this.#loads.get(module) ?? this.#start(module)
     return new Promise((resolve, reject) => {
       this.#searches.add({ load, module, name, resolve, reject })
@@ -92,7 +92,7 @@ export class Loader {
       }
       const job = jobsOf(module).get(name)
       if (job !== undefined) {
-        if (load.state !== 'evaluating' || load.overdue) this.#end(search).resolve(job.run)
+        if (load.state !== 'evaluating' || load.overdue) this.#end(search).resolve(job)
       } else if (load.state === 'evaluated' || load.overdue) {
         const found = [...jobsOf(module).keys()]
         this.#end(search).reject(new HeddleError('HDL_JOB_NOT_FOUND', { job: name, module, found }))

@@ -20,7 +20,7 @@
  * of them, less than one batch, until its next line or its end.
  */
 import type { Clock } from '../kernel/clock.ts'
-import type { Ticket } from './slots.ts'
+import type { Ticket } from './task-ownership.ts'
 
 /** Unread weight below which a line does not wait for company. */
 const prompt = 32

@@ -7,7 +7,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ArtifactControl, ArtifactNotice } from './artifact-flow.ts'
 import type { ErrorWire } from './error-wire.ts'
 import type { LogLines, LogWords } from './log-flow.ts'
-import type { Ticket } from './slots.ts'
+import type { Ticket } from './task-ownership.ts'
 
 /** Given to a thread when it starts. */
 export interface ThreadData {
@@ -45,5 +45,5 @@ export type Notice =
   | ArtifactNotice
   /** Whether something that was written to stdout or stderr has not arrived yet. */
   | { readonly type: 'writing'; readonly isWriting: boolean }
-  /** An error nobody caught. The thread ends, at once or after the job that runs. */
+  /** An error that was not caught. The thread ends, at once or after the job that runs. */
   | { readonly type: 'fault'; readonly error: ErrorWire }

@@ -68,7 +68,7 @@ import { parkedInThread } from './inside.ts'
 import { JobRecords, loadBudget, loadOf, observeRun, type JobRecord } from './job-records.ts'
 import { outcome, type Outcome } from './messages.ts'
 import { Quarantine } from './quarantine.ts'
-import { slotCount } from './slots.ts'
+import { slotCount } from './task-ownership.ts'
 import { Task } from './task.ts'
 import { Thread, type ThreadHost } from './thread.ts'
 
@@ -104,7 +104,7 @@ export interface ThreadRunOptions {
   readonly onProgress?: ((fraction: number, text?: string) => void) | undefined
   /** Writes the artifacts of the job. `ctx.artifact()` throws `HDL_NO_ARTIFACTS` when absent. */
   readonly onArtifact?: OnArtifact | undefined
-  /** Told when nothing is in front of the job in its thread any more: again, when it changes threads before that. */
+  /** Called when nothing is in front of the job in its thread any more, and again when it changes threads before that. */
   readonly onStart?: (() => void) | undefined
   /** What is put in quarantine when it keeps ending threads. The job's name when absent. */
   readonly key?: string | undefined
@@ -193,7 +193,7 @@ const endLimit = 2000
  */
 const turnBudget = 2
 
-/** What a caller is told to wait before anything was measured, in milliseconds. */
+/** What a caller is asked to wait before anything was measured, in milliseconds. */
 const unmeasuredRetryAfter = 1000
 
 /** Weight of the newest run in the mean of all. */
@@ -234,7 +234,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
   readonly #quarantine: Quarantine
   readonly #queue = new LinkedList<Task>()
   readonly #threads: Thread[] = []
-  /** Told to end, not gone yet: they count no more. */
+  /** Threads that are ending: they do not count any more. */
   readonly #ending = new Set<Thread>()
   /** Tasks whose large result is being read. */
   readonly #decoding = new Set<Task>()
@@ -323,7 +323,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
    *   `HDL_TIMEOUT`, `HDL_CANCELLED`, `HDL_CLOSED`; `HDL_UNRESPONSIVE` when its thread is in
    *   native code and cannot be ended.
    *
-   * *Cancellation*: a waiting task leaves at once and never starts. A running job is told by
+   * *Cancellation*: a waiting task leaves at once and never starts. A running job sees it by
    * `ctx.cancelled` and `ctx.signal`; the promise settles when it has stopped, or when its thread
    * has been ended after `grace`. Its result is discarded. A reason that is a Heddle error is
    * what the promise rejects with.
@@ -424,8 +424,8 @@ export class ThreadPool implements RunningService, AsyncDisposable {
    *
    * *Cancellation*: by signal or deadline; nothing is left behind.
    *
-   * *Fairness*: callers are woken in order, one for each place that becomes free; somebody who
-   * calls run() without waiting may be faster.
+   * *Fairness*: callers are woken in order, one for each place that becomes free; a
+   * caller that calls run() without waiting may be faster.
    */
   waitRoom(options: WaitOptions = {}): Promise<void> {
     if (!this.#life.isRunning) return Promise.reject(this.#life.closed())
@@ -438,7 +438,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
    *
    * *Cancellation*: by signal or deadline; the tasks go on.
    *
-   * *Fairness*: everybody who waits is woken at the same time.
+   * *Fairness*: every caller that waits is woken at the same time.
    */
   waitIdle(options: WaitOptions = {}): Promise<void> {
     if (!this.#life.isRunning) return Promise.reject(this.#life.closed())
@@ -483,14 +483,14 @@ export class ThreadPool implements RunningService, AsyncDisposable {
   }
 
   /**
-   * Ends all threads. Tasks that wait fail with `HDL_CLOSED` at once; running jobs are told to stop
+   * Ends all threads. Tasks that wait fail with `HDL_CLOSED` at once; running jobs are asked to stop
    * and have `deadline` milliseconds (`grace` when absent) until their threads are ended. To let
    * work finish, call waitIdle() first.
    *
    * *Cancellation*: none; it takes no longer than the deadline, and two seconds more for a thread
    * that is in native code.
    *
-   * *Fairness*: everybody who waits for anything here is told.
+   * *Fairness*: every caller that waits for anything here is notified.
    */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#life.stop(options)
@@ -802,7 +802,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     this.#planFlush()
   }
 
-  /** For stop(): the job has until its deadline, or what is left of its own grace when it was being stopped before. */
+  /** For stop(): the job may run until the deadline of stop(). One that was being stopped already keeps its own grace. */
   #stopWithoutGrace(task: Task, error: HeddleError): void {
     if (task.isStopping) return
     this.#stop(task, error)

@@ -28,7 +28,7 @@ function wholeBuffer(value: unknown): ArrayBuffer | undefined {
  * of the fields of a plain object or array, owns as a whole.
  *
  * Copying 30 MB costs the loop about 20 ms, moving it nothing. The price is that the job's own
- * reference is empty afterwards; a job that returns the same buffer again is told so.
+ * reference is empty afterwards; a job that returns the same buffer again gets an error.
  */
 export function transferOf(value: unknown): Transferable[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined

@@ -11,7 +11,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { receiveMessageOnPort, type Transferable } from 'node:worker_threads'
-import type { JobFunction } from '../graph/job.ts'
+import type { Job } from '../graph/job.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ArtifactSender } from './artifact-flow.ts'
 import { ThreadContext, type ContextHost } from './context.ts'
@@ -31,12 +31,12 @@ import {
   type ThreadData,
 } from './messages.ts'
 import { transferOf } from './results.ts'
-import { claim, type Ticket } from './slots.ts'
+import { claim, type Ticket } from './task-ownership.ts'
 
 interface KnownJob {
   readonly module: string
   readonly name: string
-  run: JobFunction<unknown, unknown> | undefined
+  found: Job | undefined
 }
 
 export class Runner {
@@ -105,7 +105,7 @@ export class Runner {
   #accept(message: TaskBatch | Control): void {
     if (Array.isArray(message)) this.#mail.push(message)
     else if (message.type === 'job') {
-      this.#jobs[message.id] = { module: message.module, name: message.name, run: undefined }
+      this.#jobs[message.id] = { module: message.module, name: message.name, found: undefined }
     } else if (message.type === 'encoded') {
       this.#encoded.add(message.ticket)
     } else if (message.type === 'artifact') {
@@ -136,17 +136,17 @@ export class Runner {
       this.#current = context
       const sent = batch[at + 4]
       const input = isEncoded ? decodeLarge(sent as Uint8Array<ArrayBuffer>[]) : sent
-      if (known.run === undefined) this.#findAndRun(known, input, context)
-      else this.#run(known.run, input, context)
+      if (known.found === undefined) this.#findAndRun(known, input, context)
+      else this.#run(known.found, input, context)
     }
   }
 
   #findAndRun(known: KnownJob, input: unknown, context: ThreadContext): void {
     this.#startedAt = this.#clock.now()
     this.#loader.find(known.module, known.name).then(
-      (run) => {
-        known.run = run
-        this.#run(run, input, context)
+      (found) => {
+        known.found = found
+        this.#run(found, input, context)
         this.#pump()
       },
       (error: unknown) => {
@@ -156,7 +156,8 @@ export class Runner {
     )
   }
 
-  #run(run: JobFunction<unknown, unknown>, input: unknown, context: ThreadContext): void {
+  #run({ run, redact }: Job, input: unknown, context: ThreadContext): void {
+    context.isRedacted = redact !== undefined
     this.#startedAt = this.#clock.now()
     let value: unknown
     try {
@@ -232,7 +233,7 @@ export class Runner {
   }
 
   /**
-   * What a job prints goes through the loop, piece by piece. The loop is told before it gets the
+   * What a job prints goes through the loop, piece by piece. The loop is notified before it gets the
    * result: else a process whose work is done would end with half of the output.
    */
   #watchOutput(): void {
@@ -261,7 +262,7 @@ export class Runner {
   }
 
   /**
-   * An error nobody caught ends the thread: what it interrupted is not known. When it comes from
+   * An error that was not caught ends the thread: what it interrupted is not known. When it comes from
    * something that an earlier job left behind, the job that runs now is innocent and may finish.
    */
   #onUncaught(error: unknown): void {

@@ -44,7 +44,7 @@ function relay(source: ReadableStream): Relay {
   return {
     stream,
     end: (reason) => {
-      // Whoever owns the source sees its error there; here nobody is left to tell.
+      // Whoever owns the source sees its error there; here there is no caller left to report it to.
       reader.cancel(reason).catch(() => undefined)
       try {
         controller.error(reason)
@@ -68,7 +68,7 @@ function isPlain(value: object): boolean {
 
 /**
  * Takes the streams out of an input that could not be copied. Undefined when it has none.
- * Throws when one of them is already being read by somebody else.
+ * Throws when one of them is already being read by other code.
  */
 export function carryStreams(input: unknown): CarriedStreams | undefined {
   const relays: Relay[] = []

@@ -5,7 +5,7 @@ import type { ListItem } from '../kernel/linked-list.ts'
 import { loadOf, wholeThread, type JobRecord } from './job-records.ts'
 import { bulkOf, type Bulk } from './large.ts'
 import type { OnArtifact } from './artifact-flow.ts'
-import type { Ticket } from './slots.ts'
+import type { Ticket } from './task-ownership.ts'
 import type { CarriedStreams } from './streams.ts'
 import type { Thread } from './thread.ts'
 
@@ -27,13 +27,13 @@ export class Task implements ListItem<Task>, Due {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 
-  /** Told what the job says. */
+  /** Called with what the job logs. */
   onLog: ((text: string) => void) | undefined
-  /** Told how far the job has come. */
+  /** Called with the progress of the job. */
   onProgress: ((fraction: number, text?: string) => void) | undefined
   /** Writes its artifacts. */
   onArtifact: OnArtifact | undefined
-  /** Told when nothing is in front of it in its thread any more. */
+  /** Called when nothing is in front of it in its thread any more. */
   onStart: (() => void) | undefined
   input: unknown
   transfer: readonly Transferable[] | undefined

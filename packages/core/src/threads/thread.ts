@@ -31,7 +31,7 @@ import { loadBudget, observeLoop, wholeThread, type JobRecord } from './job-reco
 import { carryInput, type Bulk, type CarriedInput } from './large.ts'
 import { LogReader } from './log-flow.ts'
 import type { Notice, Outcome, ResultMessage, TaskBatch, ThreadData } from './messages.ts'
-import { Slots, slotCount, slotOf } from './slots.ts'
+import { Slots, slotCount, slotOf } from './task-ownership.ts'
 import { carryStreams } from './streams.ts'
 import type { Task } from './task.ts'
 
@@ -353,7 +353,7 @@ export class Thread {
     this.#host.onRefused(task, error)
   }
 
-  /** Nobody else has seen the ticket. */
+  /** The ticket is not visible anywhere else. */
   #withdraw(task: Task): void {
     this.#slots.release(task.ticket)
     this.#forget(task)

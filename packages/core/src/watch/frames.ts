@@ -5,7 +5,7 @@ import { addressInPackage } from '../kernel/own-file.ts'
 /** Deep enough to reach user code below a parser's or a renderer's own recursion. */
 const deepestLook = 100
 
-/** The watch itself stands on top of the stack, and where runBlamed() is: nobody wants to see that. */
+/** The watch itself stands on top of the stack, and where runBlamed() is: both are left out. */
 const ownFolder = addressInPackage('watch/')
 
 /** Stands above the user's code while a native function that was replaced returns. */

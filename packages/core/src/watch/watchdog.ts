@@ -70,7 +70,7 @@ export class Watchdog {
   }
 
   #tell(blindness: string | undefined): void {
-    // Until then it keeps the process alive: somebody waits for the start.
+    // Until then it keeps the process alive: a caller waits for the start.
     this.#worker?.unref()
     if (this.#hasStarted) return
     this.#hasStarted = true

@@ -96,7 +96,7 @@ class Service {
   }
 }
 
-test('S12 S44 identical requests: one computation, everybody answered, also later from the store', async () => {
+test('S12 S44 identical requests: one computation, every caller answered, also later from the store', async () => {
   // All of them hold a seat until their input is known to be the same.
   const service = new Service(32)
   const all = Array.from({ length: 20 }, (_, i) =>
@@ -113,7 +113,7 @@ test('S12 S44 identical requests: one computation, everybody answered, also late
   service.leaves()
 })
 
-test('S62 S65 the only client leaves: the work is told, nothing is stored, nothing is left', async () => {
+test('S62 S65 the only client leaves: the work is aborted, nothing is stored, nothing is left', async () => {
   const service = new Service()
   const client = new AbortController()
   const answer = watch(service.ask({ content: 'h', client: client.signal }))
@@ -152,7 +152,7 @@ test('S63 S64 one of two leaves: the job stays; when both have left before it st
   service.leaves()
 })
 
-test('a client that comes after everybody left gets a new computation, not the aborted one', async () => {
+test('a client that comes after all others left gets a new computation, not the aborted one', async () => {
   const service = new Service()
   const client = new AbortController()
   const first = watch(service.ask({ content: 'h', client: client.signal }))
@@ -169,7 +169,7 @@ test('a client that comes after everybody left gets a new computation, not the a
   service.leaves()
 })
 
-test('S72 S75 S76 a newer request of a slot supersedes its own older one and nobody else', async () => {
+test('S72 S75 S76 a newer request of a slot supersedes its own older one and no other', async () => {
   const service = new Service()
   const other = watch(service.ask({ content: 'old', slot: 'bob' }))
   const mine = watch(service.ask({ content: 'old', slot: 'ada' }))

@@ -148,7 +148,7 @@ test('S39 S44 the same content asked for again: one task, moved to the better pr
   assert.equal(started.length, 2, '20 requests, one computation')
 })
 
-test('S41 S42 S50 refused work is told when to come back; the counters agree', async () => {
+test('S41 S42 S50 refused callers learn when to come back; the counters agree', async () => {
   const dispatcher = dispatcherOf({ slots: 1, capacity: 4, name: 'inference' })
   const { work, finish, started } = bench()
   const tasks = []
@@ -378,7 +378,7 @@ test('S91 drain lets everything admitted end, refuses the new, and can be resume
   assert.equal(await dispatcher.run(() => 1), 1)
 })
 
-test('S92 S95 at the deadline of a drain everybody is told, and work has its grace to stop', async () => {
+test('S92 S95 at the deadline of a drain every caller is notified, and work has its grace to stop', async () => {
   const kernel = testKernel()
   const dispatcher = dispatcherOf({ kernel, slots: 1, capacity: 200, grace: 500 })
   const { work, started, contexts } = bench()
@@ -472,7 +472,7 @@ test('S89 tasks with one-hour limits that end at once leave no timer', async () 
   assert.equal(dispatcher.stats().outcomes.success, 20_000)
 })
 
-test('what could never start is told at once and takes no seat', () => {
+test('work that could never start is refused at once and takes no seat', () => {
   const dispatcher = dispatcherOf({
     kernel: testKernel(),
     slots: { permits: 2, reserved: 1 },

@@ -32,7 +32,7 @@ test('S32 priority 0 is next although ten others wait', () => {
   assert.equal(queue.take()?.item, 'p0')
 })
 
-test('S33 equal keys with payloads that nobody can compare', () => {
+test('S33 equal keys with payloads that cannot be compared', () => {
   const queue = new AdmissionQueue<object>({ capacity: 2000 })
   const payloads = Array.from({ length: 1000 }, () => Object.create(null) as object)
   for (const payload of payloads) enqueue(queue, payload)

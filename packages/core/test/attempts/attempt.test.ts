@@ -22,6 +22,15 @@ test('log and progress can be taken out of the context, like functions', async (
   assert.equal(kit.reports.at(-1), 'entry ended succeeded')
 })
 
+test('the text of a progress report has at most 1,000 characters', () => {
+  const kit = new Kit()
+  const { progress } = kit.submit(new Entry('entry')).current!
+  progress(0.5, 'x'.repeat(1_000))
+  assert.equal(kit.reports.at(-1), `entry progress 0.5 ${'x'.repeat(1_000)}`)
+  progress(0.5, 'x'.repeat(100_000))
+  assert.equal(kit.reports.at(-1), `entry progress 0.5 ${'x'.repeat(999)}…`)
+})
+
 test('the signal is made on first use; the first reason stays', () => {
   const kit = new Kit()
   const attempt = kit.submit(new Entry('entry')).current!

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import {
+  currentPath,
   elementIndexOf,
   elementPath,
   hasElementKey,
@@ -10,6 +11,7 @@ import {
   numberedPath,
   readWaitPath,
   stepKind,
+  stepPrefix,
 } from '../../src/attempts/part-path.ts'
 
 test('paths have the form that journals hold: the table of docs/design/growing.md', () => {
@@ -49,6 +51,45 @@ test('a node whose name could be that of a part is recognised', () => {
   assert.equal(looksLikePart('a[1]', '/'), true)
   assert.equal(looksLikePart('order/run', '/'), false)
   assert.equal(looksLikePart('running: fast', ' '), false)
+})
+
+/** The path of a step that is nested this deep, and the path that earlier versions have written for it. */
+function nestedPaths(start: string, depth: number): { now: string; before: string } {
+  let now = start
+  for (let level = 0; level < depth; level++) {
+    now = `${now === '' ? '' : stepPrefix(now)}run:deep#${level % 3}`
+  }
+  const names = Array.from({ length: depth }, (_, level) => `run:deep#${level % 3}`)
+  return { now, before: [...(start === '' ? [] : [start]), ...names].join('/') }
+}
+
+test('the path of a step is bounded however deep it is, and each step has its own', () => {
+  for (const start of ['', '[12]', `[key=${'k'.repeat(2_000)}]`]) {
+    const paths = Array.from({ length: 300 }, (_, depth) => nestedPaths(start, depth + 1).now)
+    assert.equal(new Set(paths).size, paths.length)
+    for (const path of paths) {
+      assert.ok(path.length <= start.length + 450, path)
+      assert.ok(path.startsWith(start))
+    }
+  }
+})
+
+test('the path of a step of an earlier version is read as the path it has today', () => {
+  for (const start of ['', '[12]', `[key=${'k'.repeat(2_000)}]`]) {
+    for (const depth of [1, 2, 39, 40, 41, 42, 43, 80, 81, 82, 83, 84, 1_000]) {
+      const { now, before } = nestedPaths(start, depth)
+      assert.equal(currentPath(before), now, `${depth}`)
+      assert.equal(currentPath(now), now)
+    }
+  }
+  assert.equal(currentPath('[3]'), '[3]')
+  assert.equal(currentPath(`run:a#0/key:${'k'.repeat(2_000)}`), `run:a#0/key:${'k'.repeat(2_000)}`)
+  assert.equal(currentPath(''), '')
+})
+
+test('a step that few others are around has the path with all names', () => {
+  assert.equal(nestedPaths('[12]', 30).now, nestedPaths('[12]', 30).before)
+  assert.match(nestedPaths('', 60).now, /^~[\w-]{22}(?:\/run:deep#\d)+$/)
 })
 
 test('half of a surrogate pair is refused: no journal keeps it', () => {

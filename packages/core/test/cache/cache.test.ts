@@ -11,7 +11,7 @@ test('S21 delete beats a slow read: the value is in neither tier afterwards', as
   const { cache, tier, clock } = bench
   const slow = cache.get('key')
   await clock.settle()
-  tier.find('read').happen() // it has seen the value, but nobody knows yet
+  tier.find('read').happen() // it has seen the value, but the cache does not know yet
   const deleted = cache.delete('key')
   await clock.settle()
   tier.find('delete').answer()
@@ -60,7 +60,7 @@ test('S22 the last set wins in both tiers and after a restart', async () => {
   assert.equal(await (await bench.restart()).get('key'), 'B')
 })
 
-test('B2, B3: of a thousand sets only the first and the last are written, and all are told', async () => {
+test('B2, B3: of a thousand sets only the first and the last are written, and all callers are notified', async () => {
   const bench = await openBench<number>()
   const { cache, tier, clock } = bench
   tier.isHolding = true
@@ -716,7 +716,7 @@ test('C7: a read of a derived entry that the parent overtakes gives nothing', as
   tier.find('delete').answer()
   await deleted
   await clock.settle()
-  // Nobody remembers the parent now; the reader must find out for itself.
+  // The parent is not in memory any more; the reader must ask the tier.
   tier.find('read', 'plot').answer()
   await clock.settle()
   tier.find('peek', 'result').answer()

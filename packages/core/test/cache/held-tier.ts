@@ -33,21 +33,21 @@ export class HeldOperation {
     this.#work = undefined
   }
 
-  /** The cache is told. */
+  /** The cache gets the answer. */
   answer(): void {
     this.happen()
     this.#done()
     this.#outcome.resolve(this.#result)
   }
 
-  /** It does not happen, and the cache is told so. */
+  /** It does not happen, and the cache gets an error. */
   fail(error: unknown): void {
     this.#done()
     this.#outcome.reject(error)
   }
 }
 
-/** A tier whose operations wait for the test, over one that keeps what happened. */
+/** A tier that holds each operation until the test lets it happen, on top of a real tier. */
 export class HeldTier implements CacheTier {
   readonly inner: CacheTier
   /** Not answered yet, in order of arrival. */

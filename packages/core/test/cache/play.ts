@@ -111,7 +111,7 @@ class Player {
       if (made === undefined || state === made) return [state]
       const begun = this.#computedAt.get(made)
       // A value that a change has overtaken is given to its callers and not kept; but never to
-      // somebody who came after that change had ended.
+      // a caller that came after that change had ended.
       if (begun === undefined || this.#hasChangedBetween(key, begun, start)) return []
       // When the tier cannot be read, what it has is replaced.
       const mayKeep = state === undefined || this.#options.failures === true
@@ -119,7 +119,7 @@ class Player {
     })
   }
 
-  /** What delete may say. When a clear came in between, nobody knows. */
+  /** What delete may say. When a clear came in between, either answer is right. */
   #mayTell(key: string, existed: boolean | undefined, state: Value): boolean {
     if (existed === undefined || existed === (state !== undefined)) return true
     return !existed && this.stepsOf(key).some((step) => step.name.startsWith('clear'))
@@ -185,7 +185,7 @@ export async function play(
   const trace = await drive(tier, calls, choose, options)
   try {
     if (options.crash === true) {
-      // What has not happened never will, and nobody is told anything any more.
+      // What has not happened never will, and no caller gets an answer any more.
       tier.held.length = 0
       player.forgetReads()
       player.open(await tier.open())

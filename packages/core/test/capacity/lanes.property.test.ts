@@ -123,7 +123,7 @@ class World {
     }
   }
 
-  /** Everybody who was called answers. */
+  /** Every entry that was called answers. */
   #settle(): void {
     for (let i = 0; this.runs.some((run) => run.isCalled); i++) {
       assert.ok(i < 1_000, 'runs do not call each other for ever')

@@ -50,7 +50,7 @@ test('I3 aging does nothing inside a priority: an old root waits for younger one
   assert.deepEqual(run.pump(), ['leaf'])
 })
 
-test('I2 S38 a lane that lacks something keeps nobody else from running, and holds nothing', () => {
+test('I2 S38 a lane that lacks something keeps no other lane from running, and holds nothing', () => {
   const { clock, capacity } = newCapacity()
   const run = new FakeRun(capacity, clock, { concurrency: 2, resources: { gpu: 1 } })
   run.add('g1', { needs: { gpu: 1 } })
@@ -123,7 +123,7 @@ test('C1 runs of equal priority take turns on what the process has, by when they
   assert.deepEqual(order, ['one 0', 'one 1', 'two 0', 'one 2', 'two 1', 'one 3', 'two 2', 'two 3'])
 })
 
-test('C2 a paused run keeps nobody waiting, and joins again when it is resumed', () => {
+test('C2 a paused run keeps no other run waiting, and joins again when it is resumed', () => {
   const { clock, capacity } = newCapacity({ loop: 1 })
   const [busy, paused, other] = Array.from({ length: 3 }, () => new FakeRun(capacity, clock))
   busy!.add('busy')

@@ -186,7 +186,7 @@ test('code, classes, shared memory and cycles are refused, with their place', ()
   assert.throws(() => encode([() => 1]), { message: /^The value of "key" cannot be stored/ })
 })
 
-test('depth is no limit', () => {
+test('the depth of a value is not limited', () => {
   let deep: unknown = 'bottom'
   for (let i = 0; i < 100_000; i++) deep = [deep]
   let back = decode(encode(deep))
@@ -195,7 +195,7 @@ test('depth is no limit', () => {
   assert.deepEqual([depth, back], [100_000, 'bottom'])
 })
 
-test('the limit is told as soon as it is passed', () => {
+test('the limit is reported as soon as it is passed', () => {
   assert.throws(() => encode(new Uint8Array(5000), Infinity, 4000), {
     code: 'HDL_VALUE_TOO_LARGE',
     details: { key: 'key', bytes: 5008, limit: 4000 },

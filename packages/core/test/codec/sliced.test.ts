@@ -34,7 +34,7 @@ test('S27 encoding gives way to the loop between slices', async () => {
   assert.ok(clock.turns >= 5, `${clock.turns} turns`)
 })
 
-test('S27 decoding gives way to the loop between slices, and stops when nobody wants it', async () => {
+test('S27 decoding gives way to the loop between slices, and stops when no caller wants it', async () => {
   const clock = steppingClock(2)
   const decoded = await decodeSliced(encode(nodes), clock, () => false)
   assert.deepEqual(decoded?.value, nodes)

@@ -28,7 +28,7 @@ test('arrows in both modes of terminals, and escape alone', () => {
   ])
 })
 
-test('sequences without a name are dropped whole, and what follows is heard', () => {
+test('sequences without a name are dropped as a whole, and the keys after them are read', () => {
   assert.deepEqual(decodeKeys('\x1b[15~p\x1b[<0;10;20Mq'), ['p', 'q'])
 })
 

@@ -156,10 +156,10 @@ test(
   },
 )
 
-test('S57 without a terminal nothing is touched and the reason is told', async () => {
+test('S57 without a terminal nothing is touched and the reason is reported', async () => {
   const run = promisify(execFile)
   const closed = await run('bash', ['-c', `${program} dispose <&-`])
-  assert.match(closed.stdout, /active false the input is no terminal/)
+  assert.match(closed.stdout, /active false the input is not a terminal/)
   const empty = spawn(process.execPath, [fixture, 'dispose'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -205,7 +205,7 @@ test('a key that closes the listener is the last one heard', async () => {
   assert.deepEqual(keys, ['p', 'q'])
 })
 
-test('an input that somebody else reads goes on flowing, and stays raw if it was', async () => {
+test('an input that another reader uses keeps flowing, and stays raw if it was', async () => {
   const input = new FakeTerminal()
   input.setRawMode(true)
   const heard: string[] = []

@@ -70,7 +70,7 @@ test('writers at the same time: the file is whole and of one of them, and nothin
   assert.deepEqual(folder.names(), ['file'])
 })
 
-test('a failure is told with its cause', async () => {
+test('a failure is reported with its cause', async () => {
   using folder = new Folder()
   const inNoFolder = writeAtomic(folder.at('missing/file'), 'new')
   await assert.rejects(inNoFolder, (error) => {

@@ -61,7 +61,7 @@ for (const how of ['throw', 'reject'] as const) {
   })
 }
 
-test('I1: an action that throws does not keep the others from running, and is told', async () => {
+test('I1: an action that throws does not keep the others from running, and is reported', async () => {
   const seen = await end('broken', (program) => program.process.send('go'))
   assert.deepEqual(seen, { code: 1, signal: null, log: 'second first ', stderr: 'broken action\n' })
 })

@@ -187,7 +187,7 @@ test('S68 F: a file that was deleted meanwhile is a conflict too', async () => {
   assert.equal(fs.existsSync(tree.file()), false)
 })
 
-test('S68 F: an edit before the next start is told once, and the other files are restored', async () => {
+test('S68 F: an edit before the next start is reported once, and the other files are restored', async () => {
   using tree = new Tree()
   await using program = new Program('changer.ts', tree.path, 'wait', '5')
   assert.equal(await program.next(), 'changed')
@@ -377,7 +377,7 @@ test('close() restores everything, also a change that is just being made, and re
   assert.deepEqual(again.recovered, { restored: [], untouched: [] })
 })
 
-test('a journal entry that cannot be read is told and left alone', async () => {
+test('a journal entry that cannot be read is reported and left alone', async () => {
   using tree = new Tree()
   tree.write('journal/a.json', '{ "version": 2 }')
   tree.write('journal/a.original', 'bytes')

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { Graph, job, run, type Redact } from '@heddle/core'
 import { redactValue } from '@heddle/core/lowlevel'
 import { redactError, textRedaction } from '../../src/graph/redact.ts'
+import { sayLong, sayLongSecret } from './fixtures/long-progress-jobs.ts'
 import { tellSecret } from './fixtures/redact-jobs.ts'
 
 const card = '4111 1111 "gold"'
@@ -93,6 +94,26 @@ test('log lines, progress and errors of a job are redacted on the loop and in a 
   assert.equal(said.filter((line) => line.includes('paid with [redacted]')).length, 2)
   assert.doesNotMatch(said.join('\n'), /4111/)
   assert.deepEqual(heard, [{ card }])
+})
+
+test('a long progress text is cut after it was redacted, on the loop and in a thread', async () => {
+  const document = 'secret '.repeat(30_000)
+  const onLoop = job({ name: 'loop', redact: ['document'] }, (given: { document: string }, ctx) =>
+    ctx.progress(0.5, `read ${given.document}`),
+  )
+  const graph = new Graph()
+  graph.add('loop', onLoop, { input: { document } })
+  graph.add('thread', sayLongSecret, { input: { document } })
+  graph.add('long', sayLong, { input: 'x'.repeat(100_000) })
+  const said = new Map<string, string | undefined>()
+  await run(graph, {
+    observer: (event) => event.type === 'progress' && said.set(event.name, event.text),
+  })
+  assert.deepEqual(Object.fromEntries(said), {
+    loop: 'read [redacted]',
+    thread: 'read [redacted]',
+    long: `${'x'.repeat(999)}…`,
+  })
 })
 
 test('an option that is neither true nor names of fields is refused', () => {

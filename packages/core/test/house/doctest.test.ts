@@ -8,7 +8,7 @@ for (const example of [...tsdocExamples(), ...markdownExamples()]) {
   test(example.where, () => doctests.run(example))
 }
 
-test('the runner tells a wrong value, a missing name and a missing throw', async () => {
+test('the runner reports a wrong value, a missing name and a missing throw', async () => {
   const run = (code: string): Promise<void> => doctests.run({ where: 'here:1', code })
   await run('const two = 1 + 1 // => 2\n[two, 3] // => [2, 3]')
   await assert.rejects(run('1 + 1 // => 3'), { code: 'ERR_ASSERTION' })

@@ -4,7 +4,14 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { files, read, root } from './tree.ts'
 
-const pages = files('*.md', 'docs/**/*.md', 'packages/*/*.md', 'examples/**/*.md', 'chaos/*.md')
+const pages = files(
+  '*.md',
+  'docs/**/*.md',
+  'packages/*/*.md',
+  'examples/**/*.md',
+  'chaos/*.md',
+  'deploy/*.md',
+)
 
 interface Link {
   /** From the root, with `/` between folders. */
@@ -27,14 +34,23 @@ function linksOf(page: string): Link[] {
   )
 }
 
-/** As GitHub makes them from headings. */
+const anchors = new Map<string, Set<string>>()
 function anchorsOf(page: string): Set<string> {
+  const known = anchors.get(page) ?? readAnchors(page)
+  anchors.set(page, known)
+  return known
+}
+
+/** As GitHub makes them from headings: the second one of a name ends with `-1`. */
+function readAnchors(page: string): Set<string> {
   const found = new Set<string>()
+  const counts = new Map<string, number>()
   for (const [, heading] of read(page).matchAll(/^#{1,6} (.+)$/gm)) {
     const words = heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
     const anchor = words.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(/\s/g, '-')
-    const again = [...found].filter((each) => each.replace(/-\d+$/, '') === anchor).length
-    found.add(found.has(anchor) ? `${anchor}-${again}` : anchor)
+    const count = counts.get(anchor) ?? 0
+    counts.set(anchor, count + 1)
+    found.add(count > 0 ? `${anchor}-${count}` : anchor)
   }
   for (const [, id] of read(page).matchAll(/<a (?:id|name)="([^"]+)"/g)) found.add(id!)
   return found

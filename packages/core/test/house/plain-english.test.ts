@@ -5,7 +5,7 @@ import { files, read } from './tree.ts'
 /** Phrases that readers stumble over, with what to write instead. */
 const banned: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/(?<!there )\b(?:is|are|was|were) no (?!longer\b|more\b)\w+/gi, '"is not a …"'],
-  [/\b(?:somebody|someone|nobody|anybody|anyone)\b/gi, 'caller, client, user, job'],
+  [/\b(?:somebody|someone|nobody|anybody|anyone|everybody)\b/gi, 'caller, client, user, job'],
   [/\b(?:is|are|was|were|been) told\b(?! apart)/gi, 'reported, notified, answered with'],
   [/\bgo(?:es|ne)? on with\b/gi, 'resume, continue'],
 ]
@@ -18,6 +18,40 @@ function stringsOf(file: string): { readonly text: string; readonly line: number
   return Array.from(source.matchAll(tokens))
     .filter(([text]) => !text.startsWith('/'))
     .map(({ 0: text, index }) => ({ text, line: source.slice(0, index).split('\n').length }))
+}
+
+/** The comments of a source file, with what is quoted in them left out. */
+function commentsOf(file: string): { readonly text: string; readonly line: number }[] {
+  const source = read(file)
+  const tokens =
+    /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g
+  return Array.from(source.matchAll(tokens))
+    .filter(([text]) => text.startsWith('/'))
+    .map(({ 0: text, index }) => ({
+      text: text.replaceAll(/`[^`]*`|"[^"\n]*"/g, '').replaceAll(/\s*\n\s*\*?\s*/g, ' '),
+      line: source.slice(0, index).split('\n').length,
+    }))
+}
+
+/** The titles of tests. */
+function titlesOf(file: string): { readonly text: string; readonly line: number }[] {
+  const source = read(file)
+  const titles = /\b(?:test|describe|it)\(\s*('(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|[^`\\])*`)/g
+  return Array.from(source.matchAll(titles), ({ 1: text, index }) => ({
+    text: text!,
+    line: source.slice(0, index).split('\n').length,
+  }))
+}
+
+/** Fixtures are code of others, as analyzers and registries meet it; this file names what it bans. */
+function isOurText(file: string): boolean {
+  return !file.includes('/fixtures/') && !file.endsWith('house/plain-english.test.ts')
+}
+
+function problemsOfComments(file: string): string[] {
+  return commentsOf(file).flatMap(({ text, line }) =>
+    phrasesIn(text).map((problem) => `${file}:${line}: ${problem}`),
+  )
 }
 
 function phrasesIn(text: string): string[] {
@@ -49,8 +83,29 @@ test('messages of errors, of the command line and of the server use plain words'
   assert.deepEqual(found, [])
 })
 
+test('comments of the sources use plain words', () => {
+  const sources = files(
+    'packages/*/src/**/*.{ts,tsx}',
+    '{bench,chaos,scripts,servers,site}/**/*.{ts,mjs}',
+  )
+  assert.deepEqual(sources.filter(isOurText).flatMap(problemsOfComments), [])
+})
+
+test('comments and titles of the tests use plain words', () => {
+  // Those of the server still have some.
+  const tests = files('packages/{core,cli,release,worker,ui,analyze}/test/**/*.ts').filter(
+    isOurText,
+  )
+  const titles = tests.flatMap((file) =>
+    titlesOf(file).flatMap(({ text, line }) =>
+      phrasesIn(text).map((problem) => `${file}:${line}: ${problem}`),
+    ),
+  )
+  assert.deepEqual([...titles, ...tests.flatMap(problemsOfComments)], [])
+})
+
 test('the README and the guides use plain words', () => {
-  const pages = files('README.md', 'docs/README.md', 'docs/concepts.md', 'docs/guide/*.md')
+  const pages = files('README.md', 'docs/*.md', 'docs/start/*.md', 'docs/guide/*.md')
   const found = pages.flatMap((page) =>
     read(page)
       .split('\n')

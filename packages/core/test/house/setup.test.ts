@@ -23,7 +23,7 @@ import { root } from './tree.ts'
 
 const version = process.versions.node
 
-/** Stands in for npm-cli.js. It can be told to be slow, to fail, and not to run install scripts. */
+/** Stands in for npm-cli.js. It can be made to be slow, to fail, and not to run install scripts. */
 const fakeNpm = `
 import fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 import { openJournal } from '../../src/journal/open.ts'
 import { header, step } from '../../src/testing/journal/case.ts'
 import { newFolder } from './sqlite/store-folder.ts'
@@ -28,6 +29,11 @@ test('other addresses are refused with those there are', async () => {
       message: /expected memory, sqlite:FILE, postgres:\/\/HOST\/DATABASE, or the path/,
     })
   }
+  // A mistyped scheme has a password too.
+  await assert.rejects(openJournal('postgre://me:secret@host/db'), (error: Error) => {
+    assert.doesNotMatch(inspect(error), /secret/)
+    return /postgre:\/\/me@host\/db/.test(error.message)
+  })
   await assert.rejects(openJournal('memory', { readOnly: true }), { code: 'HDL_BAD_OPTION' })
   const durability = 'maybe' as never
   await assert.rejects(openJournal('memory', { durability }), { code: 'HDL_BAD_OPTION' })

@@ -54,7 +54,7 @@ test('O1: rows of one turn travel together, in numbered batches', async () => {
   assert.deepEqual(rig.outbox.counts, { rows: 8, commits: 1 })
 })
 
-test('rows that nobody waits for go with those that follow in the same turn', async () => {
+test('rows that no caller waits for go with those that follow in the same turn', async () => {
   const rig = new Rig()
   rig.add(1)
   // As the start of a run does, after its first rows.
@@ -68,7 +68,7 @@ test('rows that nobody waits for go with those that follow in the same turn', as
   )
 })
 
-test('O2: waiters are told when their batch is durable, not before and not with another', async () => {
+test('O2: waiters are notified when their batch is durable, not before and not with another', async () => {
   const rig = new Rig()
   const told: string[] = []
   const wait = (name: string): void => void rig.outbox.durable().then(() => told.push(name))
@@ -89,7 +89,7 @@ test('O2: waiters are told when their batch is durable, not before and not with 
   assert.deepEqual(told, ['nothing pending', 'first', 'second', 'second too'])
 })
 
-test('O2, O3: a failure is told to all who wait, wherever their rows are, and nothing is sent any more', async () => {
+test('O2, O3: a failure is reported to all waiting callers, wherever their rows are, and nothing is sent any more', async () => {
   const rig = new Rig()
   rig.add(1)
   const sent = rig.outbox.durable()
@@ -117,7 +117,7 @@ test('O2, O3: a failure is told to all who wait, wherever their rows are, and no
   assert.equal(rig.outbox.pending, 0)
 })
 
-test('a failure that nobody waited for counts as untold until somebody asks', async () => {
+test('a failure that no caller waited for counts as unreported until a caller asks', async () => {
   const rig = new Rig()
   rig.add(1)
   rig.outbox.fail(failure())

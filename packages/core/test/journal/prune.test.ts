@@ -56,7 +56,7 @@ for (const [name, addressOf] of Object.entries(addresses)) {
   })
 }
 
-test('without an age the outcomes go that are older than the newest run that goes', () => {
+test('without an age, outcomes older than the newest pruned run are pruned with it', () => {
   const run = (startedAt: number, endedAt?: number) =>
     ({ startedAt, ...(endedAt !== undefined && { endedAt }) }) as never
   assert.equal(outcomesBefore({ keep: 1 }, [run(5, 9), run(3), run(1, 12)]), 12)

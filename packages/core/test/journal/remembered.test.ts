@@ -15,7 +15,7 @@ test('callers at the same time take turns, and no row is taken in twice', async 
   assert.deepEqual(derived.value, [0, 1, 2, 3, 4, 5, 6, 7, 8])
 })
 
-test('a caller whose work fails is told; the next works on from where the last success was', async () => {
+test('a caller whose work fails gets the error; the next one continues from the last success', async () => {
   const derived = new Derived<number[]>([])
   await derived.catchUp(async () => 5)
   await assert.rejects(

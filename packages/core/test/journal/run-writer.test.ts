@@ -71,7 +71,7 @@ test('law 4: log lines are refused when there is no room, and their number stand
   assert.equal(rig.lines().length, taken + 2)
 })
 
-test('law 4: lines that were refused before the end are told of at the end', async () => {
+test('law 4: lines that were refused before the end are counted at the end', async () => {
   const rig = new Rig()
   while (rig.log('line')) continue
   rig.writer.setState('finished', 5)

@@ -25,7 +25,7 @@ class Recorder implements AbortFollower {
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
 
-test('followers are told once, in the order in which they came, with the reason', () => {
+test('followers are notified once, in the order in which they came, with the reason', () => {
   const controller = new AbortController()
   const told: [number, unknown][] = []
   for (let i = 0; i < 3; i++) {

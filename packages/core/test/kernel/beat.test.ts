@@ -39,7 +39,7 @@ test('a block is busy time', async () => {
 })
 
 test('waiting is not busy time', async () => {
-  // Not between each two: a machine that holds the process up for longer leaves nothing to wait for.
+  // Some pair of beats is enough: on a busy machine the process may never have waited between the others.
   const seen = await beats(20, 5)
   assert.ok(seen.some(({ elapsed, busy }) => busy < elapsed))
 })
@@ -61,7 +61,7 @@ test('the beat does not keep its thread alive', async () => {
   assert.equal(code, 0)
 })
 
-test('processor times are told as differences between beats, and the source is disposed once', () => {
+test('processor times are reported as differences between beats, and the source is disposed once', () => {
   const times = [
     { ran: 100, queued: 50 },
     { ran: 130, queued: 57 },

@@ -174,7 +174,7 @@ test('any mix of set, move and delete fires exactly what is due, when it is due'
   )
 })
 
-test('very many that fall due together are told in slices, and others have their turn between', async () => {
+test('very many that fall due together are notified in slices, and others have their turn between', async () => {
   const clock = new VirtualClock()
   let spent = 0
   const slow: Clock = {

@@ -9,7 +9,7 @@ test('an empty histogram is all zero', () => {
   assert.equal(new Histogram().countUpTo(10), 0)
 })
 
-test('what is no duration counts as 0, what is absurdly long as the longest', () => {
+test('a value that is not a duration counts as 0, an absurdly long one as the longest', () => {
   const histogram = new Histogram()
   for (const value of [-5, NaN, 0]) histogram.record(value)
   assert.equal(histogram.quantile(1), 0)

@@ -91,7 +91,7 @@ test('it behaves as a native map for names of any form', () => {
   )
 })
 
-test('values() goes on with what is added meanwhile', () => {
+test('values() continues with entries that are added meanwhile', () => {
   const map = new NameMap<Named>()
   map.add({ name: 'a' })
   const values = map.values()

@@ -15,7 +15,7 @@ test('records keep their numbers while the table grows', () => {
   }
 })
 
-test('new records begin with what the piece was made with', () => {
+test('a new record starts with the values that its piece was filled with', () => {
   const table = new NumberTable(1, (length) => new Float64Array(length).fill(NaN))
   for (let index = 0; index <= pieceSize; index++) {
     table.add(index)

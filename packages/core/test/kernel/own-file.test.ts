@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { addressInPackage, bundleUrl, isOwnLayout } from '../../src/kernel/own-file.ts'
 
-test('a bundle is told from the files of the package by the address of this module', () => {
+test('a bundle is distinguished from the files of the package by the address of this module', () => {
   assert.equal(bundleUrl, undefined)
   assert.ok(isOwnLayout('file:///app/node_modules/@heddle/core/dist/kernel/own-file.js'))
   assert.ok(!isOwnLayout('file:///app/dist/main.js'))

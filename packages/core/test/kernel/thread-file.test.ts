@@ -59,3 +59,8 @@ test('without either the error names the bundle and the entry point to list', ()
       error.help.includes('@heddle/core/thread'),
   )
 })
+
+test('the address of a file is parsed once: each call of the thread pool asks for it', () => {
+  assert.equal(threadFile('jobs'), threadFile('jobs'))
+  assert.notEqual(threadFile('jobs').href, threadFile('watchdog').href)
+})

@@ -101,7 +101,7 @@ test('W4: a caller whose signal has aborted is passed over, and the value goes t
   const list = new WaiterList<string>(new VirtualClock())
   const controller = new AbortController()
   let given: boolean | undefined
-  // Runs before the list is told: it was added first.
+  // Runs before the listener of the list: it was added first.
   controller.signal.addEventListener('abort', () => {
     given = list.wakeFirst('value')
   })
@@ -114,7 +114,7 @@ test('W4: a caller whose signal has aborted is passed over, and the value goes t
   assert.equal(list.size, 0)
 })
 
-test('W5: a full list refuses, and has room again when somebody leaves', async () => {
+test('W5: a full list refuses, and has room again when a caller leaves', async () => {
   const list = new WaiterList<number>(new VirtualClock(), 2)
   const waits = [list.wait('It'), list.wait('It')]
   await assert.rejects(list.wait('It'), {
@@ -143,7 +143,7 @@ test('nothing is parked for a signal that has aborted or a deadline that has pas
   assert.deepEqual([list.size, clock.pending], [0, 0])
 })
 
-test('waitUnless() parks nobody when the state is reached, and tells an aborted caller even then', async () => {
+test('waitUnless() parks no caller when the state is reached, and refuses an aborted caller even then', async () => {
   const list = new WaiterList<string>(new VirtualClock())
   assert.equal(await list.waitUnless(true, 'now', 'idle'), 'now')
   await assert.rejects(

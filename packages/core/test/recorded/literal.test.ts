@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { literalOf, quoted } from '../../src/recorded/literal.ts'
 
@@ -21,11 +22,19 @@ test('property: plain data comes back as it was', () => {
   })
   fc.assert(
     fc.property(data, (value) => {
+      // Node 22 does not find an invalid date in an equal set: it has a test of its own.
+      fc.pre(!inspect(value, { depth: Infinity }).includes('Invalid Date'))
       const text = literalOf(value, Infinity)!
       assert.deepEqual(evaluate(text), value)
     }),
     { numRuns: 500 },
   )
+})
+
+test('an invalid date comes back as an invalid date', () => {
+  const [date] = evaluate(literalOf(new Set([new Date(NaN)]), 100)!) as Set<unknown>
+  assert.ok(date instanceof Date)
+  assert.equal(date.getTime(), NaN)
 })
 
 test('property: any string is quoted, and in one line', () => {

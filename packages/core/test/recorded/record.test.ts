@@ -1,10 +1,10 @@
-import { build, goOn, node, tell, told, withFolder, zero, type Row } from './kit.ts'
+import { build, goOn, node, tell, told, withFolder, zero, type Row, type Story } from './kit.ts'
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Graph, job, startRun } from '../../src/index.ts'
-import { openJournal, seededRandom } from '../../src/lowlevel.ts'
+import { Graph, job, run as runGraph, startRun } from '../../src/index.ts'
+import { openJournal, seededRandom, type RunWriter, type Transition } from '../../src/lowlevel.ts'
 import { VirtualClock } from '../../src/testing.ts'
 import { criticalPathOf } from '../../src/scheduler/recorded.ts'
 import {
@@ -69,7 +69,7 @@ test('R2: an attempt of a run that goes on lasts until now; a queue too', async 
   assert.equal(timedNodes(record)[0]!.endedAt, undefined)
 })
 
-test('what was cut off ends with its session, and the time until the resume is nobody’s', () =>
+test('what was cut off ends with its session, and the time until the resume belongs to no attempt', () =>
   withFolder(async (folder) => {
     const address = `sqlite:${path.join(folder, 'runs.db')}`
     const id = '20261115-224501-k3f9q2'
@@ -127,24 +127,18 @@ test('what was cut off ends with its session, and the time until the resume is n
     )
   }))
 
-test('a node with parts has the time of the processes that were cut off: its parts were not run again', () =>
-  withFolder(async (folder) => {
+/** Tells a run whose process was killed or has ended, and what the next process made of it an hour later. */
+async function toldTwice(
+  nodes: Story['nodes'],
+  first: (writer: RunWriter) => Promise<void>,
+  second: (writer: RunWriter) => Promise<void>,
+): Promise<RunRecord> {
+  let record: RunRecord | undefined
+  await withFolder(async (folder) => {
     const address = `sqlite:${path.join(folder, 'runs.db')}`
-    const id = '20261115-224501-k3f9q2'
     {
       await using journal = await openJournal(address)
-      await tell(journal, {
-        nodes: [
-          { ...node('a'), grows: 'subgraph' },
-          { ...node('a/b'), parent: 'a' },
-          node('c', 'a'),
-        ],
-        rows: [
-          [10, 'a', 'running'],
-          [20, 'a/b', 'running'],
-          [50, 'a/b', 'log', 'half'],
-        ],
-      })
+      await first(await tell(journal, { nodes, rows: [] }))
     }
     await using journal = await openJournal(address, {
       kernel: {
@@ -152,26 +146,143 @@ test('a node with parts has the time of the processes that were cut off: its par
         random: seededRandom(1),
       },
     })
-    const writer = await journal.resumeRun(id, { pid: 2, host: 'loom', command: 'again' })
-    await goOn(writer, [
-      [3_600_010, 'a', 'running'],
-      [3_600_020, 'a/b', 'running'],
-      [3_600_050, 'a/b', 'succeeded'],
-      [3_600_060, 'a', 'succeeded'],
-      [3_600_060, 'c', 'running'],
-      [3_600_065, 'c', 'succeeded'],
-      [3_600_065, 'finished'],
-    ])
-    const record = await readRecord(journal, id, { now })
-    assert.equal(nodeOf(record, 'a').keptTime, 40)
+    const holder = { pid: 2, host: 'loom', command: 'again' }
+    await second(await journal.resumeRun('20261115-224501-k3f9q2', holder))
+    record = await readRecord(journal, '20261115-224501-k3f9q2', { now })
+  })
+  return record!
+}
+
+/** A row of a part. */
+function partRow(at: number, state: 'succeeded' | 'skipped', part: string): Transition {
+  return { node: 'map', state, attempt: 0, at: zero + at, part: { path: part } }
+}
+
+const secondHour: readonly Row[] = [
+  [3_600_010, 'map', 'running'],
+  [3_600_060, 'map', 'succeeded'],
+  [3_600_060, 'c', 'running'],
+  [3_600_065, 'c', 'succeeded'],
+  [3_600_065, 'finished'],
+]
+
+const ends: Readonly<Record<string, readonly Row[]>> = {
+  'was cut off': [[50, 'map', 'log', 'half']],
+  failed: [
+    [50, 'map', 'failed', { error: 'no' }],
+    [50, 'c', 'blocked', { blockedBy: 'map' }],
+    [50, 'finished'],
+  ],
+  'was cancelled': [
+    [50, 'map', 'cancelled', { error: 'no' }],
+    [50, 'c', 'skipped'],
+    [50, 'cancelled'],
+  ],
+}
+
+for (const [how, rows] of Object.entries(ends)) {
+  test(`a map that ${how} keeps its time: elements that had succeeded were not run again`, async () => {
+    const record = await toldTwice(
+      [{ ...node('map'), grows: 'map' }, node('c', 'map')],
+      async (writer) => {
+        await goOn(writer, [[10, 'map', 'running']])
+        await writer.commit(partRow(30, 'succeeded', '[0]'), 1)
+        await goOn(writer, rows)
+      },
+      (writer) => goOn(writer, secondHour),
+    )
+    assert.equal(nodeOf(record, 'map').keptTime, 40)
     const { length, path: chain } = await criticalPathOf(timedNodes(record))
     assert.deepEqual(chain, [
-      { name: 'a', ms: 90 },
+      { name: 'map', ms: 90 },
       { name: 'c', ms: 5 },
     ])
     assert.ok(length <= record.elapsed, `${length} of ${record.elapsed}`)
-    assert.equal(nodeOf(record, 'a/b').keptTime, undefined, 'a job without parts began anew')
-  }))
+  })
+
+  test(`a map that ${how} and whose elements do not stand any more begins anew`, async () => {
+    const record = await toldTwice(
+      [{ ...node('map'), grows: 'map' }, node('c', 'map')],
+      async (writer) => {
+        await goOn(writer, [[10, 'map', 'running']])
+        await writer.commit(partRow(30, 'succeeded', '[0]'), 1)
+        await goOn(writer, rows)
+      },
+      async (writer) => {
+        writer.append(partRow(3_600_000, 'skipped', ''))
+        await goOn(writer, secondHour)
+      },
+    )
+    assert.equal(nodeOf(record, 'map').keptTime, undefined)
+    const { path: chain } = await criticalPathOf(timedNodes(record))
+    assert.deepEqual(chain[0], { name: 'map', ms: 50 })
+  })
+}
+
+test('a job without parts that failed begins anew: its first try is not a part of its time', async () => {
+  const record = await toldTwice(
+    [node('map'), node('c', 'map')],
+    (writer) => goOn(writer, [[10, 'map', 'running'], ...ends['failed']!]),
+    (writer) => goOn(writer, secondHour),
+  )
+  assert.equal(nodeOf(record, 'map').keptTime, undefined)
+})
+
+test('a sub-graph that was cut off has the time of its last builder, and its nodes have their own', async () => {
+  const record = await toldTwice(
+    [{ ...node('a'), grows: 'subgraph' }, { ...node('a/b'), parent: 'a' }, node('c', 'a')],
+    (writer) =>
+      goOn(writer, [
+        [10, 'a', 'running'],
+        [20, 'a/b', 'running'],
+        [50, 'a/b', 'log', 'half'],
+      ]),
+    (writer) =>
+      goOn(writer, [
+        [3_600_010, 'a', 'running'],
+        [3_600_020, 'a/b', 'running'],
+        [3_600_050, 'a/b', 'succeeded'],
+        [3_600_060, 'a', 'succeeded'],
+        [3_600_060, 'c', 'running'],
+        [3_600_065, 'c', 'succeeded'],
+        [3_600_065, 'finished'],
+      ]),
+  )
+  const { length, path: chain } = await criticalPathOf(timedNodes(record))
+  assert.deepEqual(chain, [
+    { name: 'a', ms: 20 },
+    { name: 'a/b', ms: 30 },
+    { name: 'c', ms: 5 },
+  ])
+  assert.ok(length <= record.elapsed, `${length} of ${record.elapsed}`)
+})
+
+test('a map that failed and was resumed has one duration and one critical path, with the time before', async () => {
+  const clock = new VirtualClock({ wallTime: zero })
+  const kernel = { clock, random: seededRandom(1) }
+  await using journal = await openJournal('memory', { kernel })
+  let isBroken = true
+  const make = (): Graph => {
+    const graph = new Graph()
+    const slow = job({ name: 'slow' }, async (n: number) => {
+      await new Promise<void>((done) => clock.setTimer(10, done))
+      if (n === 3 && isBroken) throw new Error('no')
+    })
+    graph.map('all', slow, { over: () => [1, 2, 3, 4], window: 1 })
+    return graph
+  }
+  const first = await clock.runUntil(runGraph(make(), { journal, kernel }))
+  assert.equal(first.duration, 30)
+  await clock.advance(3_600_000)
+  isBroken = false
+  const second = await clock.runUntil(runGraph(make(), { journal, kernel, resume: first.run! }))
+  assert.equal(second.ok, true)
+  assert.equal(second.duration, 50)
+  const record = await readRecord(journal, first.run!, { now: clock.wallTime() })
+  assert.equal(record.elapsed, 50)
+  const { path: chain } = await criticalPathOf(timedNodes(record))
+  assert.deepEqual(chain, [{ name: 'all', ms: 50 }])
+})
 
 test('R1: attempts of real runs do not overlap; R3: a record up to a row is that of then', async () => {
   const jobs = fc.array(

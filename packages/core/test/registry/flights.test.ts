@@ -128,7 +128,7 @@ test('S65 I4: under `keep` it finishes for whoever comes next, and one caller ca
   }
 })
 
-test('a kept computation that fails with nobody there is counted, not thrown', async () => {
+test('a kept computation that fails without a waiting caller is counted, not thrown', async () => {
   const flights = new Flights<string, string>({ whenAbandoned: 'keep' })
   const { runs, start } = computation<string>()
   const client = new AbortController()

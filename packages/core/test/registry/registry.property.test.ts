@@ -103,7 +103,7 @@ test('I1 I2 I3 I4: any sequence of events gives each request the outcome of the 
             if (look === 'found') end([modelled], 'success')
             else if (full) end([modelled], 'rejected')
             else if (look === 'late') {
-              // Told by a promise reaction: before anything else happens here.
+              // Reported by a promise reaction: before anything else happens here.
               await turn()
               end([modelled], 'success')
             }

@@ -76,7 +76,7 @@ test('S6 flush ends everything, and later waits work', async () => {
   assert.equal(await later, 'plot')
 })
 
-test('S6 a flush with a Heddle error passes it on: who is shut down is told to come back', async () => {
+test('S6 a flush with a Heddle error passes it on: callers of a server that stops are asked to come back', async () => {
   const registry = new Registry<string>()
   const result = registry.wait('h', 0)
   registry.cancelAll(new HeddleError('HDL_DRAINING', { what: 'The service', retryAfter: 2000 }))
@@ -93,7 +93,7 @@ test('S8 a result that is there already resolves at once and registers nothing',
   assert.equal(registry.stats().outcomes.success, 2)
 })
 
-test('S8 a look that takes time resolves the waiter and removes it', async () => {
+test('S8 an asynchronous look resolves only the waiter that looked, and removes it', async () => {
   const registry = new Registry<string>()
   const disk = gate<{ value: string } | undefined>()
   const result = registry.wait('h', 0, { look: () => disk.promise })
@@ -214,7 +214,7 @@ test('S15 a stale job tells its waiters instead of being silent', async () => {
   assert.equal(registry.stats().outcomes.superseded, 1)
 })
 
-test('S16 data evicted before the second stage: the waiter is told in the same turn', async () => {
+test('S16 data evicted before the second stage: the waiter is notified in the same turn', async () => {
   const registry = new Registry<string>()
   const result = watch(registry.wait('h', 0))
   registry.notifyError('h', 0, new HeddleError('HDL_GONE', { what: 'The input of "h"' }))
@@ -379,7 +379,7 @@ test('S72 S74 a newer request of the slot supersedes the older; its client leavi
   assert.equal(registry.stats().outcomes.superseded, 2)
 })
 
-test('S75 the same content from two slots: both answered, nobody superseded', async () => {
+test('S75 the same content from two slots: both answered, none superseded', async () => {
   const registry = new Registry<string>()
   const slots = new Slots()
   using a = slots.take('ada/left')

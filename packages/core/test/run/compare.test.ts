@@ -77,7 +77,7 @@ test('a node that was journaled without a mark of its input is not compared by i
   assert.deepEqual(await compare([node('a')], [node('a', { input: '1' })]), [])
 })
 
-test('another place is no difference, but the journal should know it', async () => {
+test('another place is not a difference, but the journal should know it', async () => {
   const moved = node('a', { place: 'thread' })
   assert.deepEqual(await compare([node('a')], [moved]), [])
   assert.equal(isSameHeader(node('a'), moved), false)

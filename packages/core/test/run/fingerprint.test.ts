@@ -40,7 +40,7 @@ test('how the engine happens to keep a number or a text does not matter', async 
   assert.notEqual(await markOf(0), await markOf(-0))
 })
 
-test('no input, input from results and what is no data each have a mark of their own', async () => {
+test('no input, an input from results and an input that is not plain data each have a mark of their own', async () => {
   const marks = await Promise.all([
     markOf(undefined),
     markOf(() => 1),
@@ -71,7 +71,7 @@ test('a large input is compared to its last byte, without holding up the loop', 
   assert.notEqual(await markOf(bytes), before)
 })
 
-test('a large input that turns out to be no data is told by its mark', async () => {
+test('a large input that turns out not to be plain data has the mark of one', async () => {
   const rows: unknown[] = Array.from({ length: 100_000 }, (_, i) => ({ id: i }))
   rows.push(() => 1)
   assert.equal(await markOf(rows), 'not plain data')

@@ -266,3 +266,24 @@ for (const [kind, open] of Object.entries(journals)) {
     assert.equal((await store.list(again.run!)).length, 6)
   })
 }
+
+test('K4: artifacts are found whatever their nodes are called', async (t) => {
+  const journal = await journals['memory']!(t)
+  const write = job({ name: 'write' }, (name: string, ctx) => ctx.artifact(name, 'text'))
+  const steps = job({ name: 'steps' }, (name: string, ctx) => ctx.run(write, `${name}, a step`))
+  // `a r` is the beginning of the name of a step of `a`; the others could be taken for parts, or are quoted as such names are.
+  const names = ['a', 'a r', 'report [eu]', 'a run:write#0', '"quoted"', '"\\q"', '"x[0]"']
+  const graph = new Graph()
+  for (const name of names) graph.add(name, steps, { input: name })
+  graph.add('last', write, { input: 'last', after: names })
+  const first = await run(graph, { journal })
+  const again = await run(graph, { journal, from: 'last', resume: first.run! })
+  const artifacts = await journal.artifacts!.list(again.run!)
+  assert.deepEqual(
+    artifacts.map(({ name }) => name).toSorted(),
+    ['last', ...names.map((name) => `${name}, a step`)].toSorted(),
+  )
+  const other = await run(graph, { journal, from: 'a r', resume: first.run! })
+  assert.ok(other.reused.includes('a'))
+  assert.equal((await journal.artifacts!.list(other.run!)).length, names.length + 1)
+})

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Graph, job, retryAfter, run, startRun, type Job, type Needs } from '@heddle/core'
+import {
+  Graph,
+  isError,
+  job,
+  retryAfter,
+  run,
+  startRun,
+  type Job,
+  type Needs,
+  type NodeRef,
+} from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { LaneTable } from '../../src/capacity/lane-table.ts'
@@ -171,6 +181,46 @@ test('with collect every element has an outcome; with atMost so many may fail', 
   assert.deepEqual([...result.failed.keys()], ['few'])
 })
 
+test('needs of one element that can never be met fail that element; those of all of them fail the map', async () => {
+  const work = job({ name: 'work' }, (n: number) => n)
+  const graph = new Graph()
+  const own = graph.map('own', work, {
+    over: () => [1, 9, 3, 5, 4],
+    needs: (n) => (n === 3 ? { disk: 1 } : { db: n === 5 ? Number.NaN : n }),
+    failures: 'collect',
+  })
+  graph.map('same', work, { over: () => [1, 2], needs: { disk: 1 }, failures: 'collect' })
+  const result = await run(graph, { resources: { db: 4 } })
+  const codes = result.of(own).map((each) => (each.ok ? each.value : each.error.code))
+  assert.deepEqual(codes, [1, 'HDL_WOULD_DEADLOCK', 'HDL_BAD_OPTION', 'HDL_BAD_OPTION', 4])
+  assert.ok(isError(result.failed.get('same'), 'HDL_BAD_OPTION'))
+})
+
+test('an element that throws what cannot be looked at fails, and the map ends', async () => {
+  const trap = (): never => {
+    throw new Error('trapped')
+  }
+  const thrown = [
+    new Proxy(new Error('proxy'), { get: trap, getPrototypeOf: trap }),
+    Object.defineProperty(new Error('getter'), 'code', { get: trap }),
+  ]
+  const graph = new Graph()
+  const all = graph.map(
+    'all',
+    job({ name: 'throws' }, (n: number) => {
+      throw thrown[n]!
+    }),
+    { over: () => [0, 1], failures: 'collect' },
+  )
+  for (const journal of [undefined, 'memory']) {
+    const result = await run(graph, journal === undefined ? {} : { journal })
+    assert.deepEqual(
+      result.of(all).map(({ ok }) => ok),
+      [false, false],
+    )
+  }
+})
+
 test('two elements with one key, and what is not a list, fail the map', async () => {
   const graph = new Graph()
   const work = job({ name: 'work' }, (n: unknown) => n)
@@ -182,6 +232,29 @@ test('two elements with one key, and what is not a list, fail the map', async ()
   )
   assert.equal(codes.get('twice'), 'HDL_DUPLICATE_ELEMENT')
   assert.equal(codes.get('none'), 'HDL_BAD_OPTION')
+})
+
+test('a source whose next() does not return a result fails the map, as it fails a loop', async () => {
+  const graph = new Graph()
+  const work = job({ name: 'work' }, (n: unknown) => n)
+  const answers = { undefined, null: null, 'a number': 5 }
+  for (const [what, answer] of Object.entries(answers)) {
+    const next = () => answer as never
+    graph.map(what, work, { over: () => ({ [Symbol.iterator]: () => ({ next }) }) })
+    const later = () => Promise.resolve(answer as never)
+    graph.map(`${what}, later`, work, {
+      over: () => ({ [Symbol.asyncIterator]: () => ({ next: later }) }),
+    })
+  }
+  const { failed, succeeded } = await run(graph)
+  assert.deepEqual(succeeded, [])
+  for (const error of failed.values()) assert.ok(isError(error, 'HDL_BAD_OPTION'))
+  assert.equal(failed.size, 6)
+  const { message } = failed.get('undefined, later') as Error
+  assert.match(
+    message,
+    /"over of undefined, later" is undefined, .*next\(\) returns \{ done, value \}/,
+  )
 })
 
 test('a source that throws undefined fails the map', async () => {
@@ -460,4 +533,29 @@ test('a source that answers with promises sets one timer, not one for each eleme
   const result = await clock.runUntil(run(graph, { kernel: { ...systemKernel, clock } }))
   assert.equal(result.ok, true)
   assert.ok(timers < 20, `${timers} timers`)
+})
+
+test('a source that is not a list and a key that is not a text are named with where they come from', async () => {
+  const graph = new Graph()
+  const rows = graph.add(
+    'rows',
+    job({ name: 'rows' }, () => ({ count: 3 })),
+  )
+  const copy = job({ name: 'copy' }, (n: number) => n)
+  graph.map('each row', copy, { over: rows as unknown as NodeRef<number[]> })
+  graph.map('keyed', copy, { over: () => [7], key: (n) => n as unknown as string })
+  graph.map('without', copy, { over: () => [7], key: () => undefined as unknown as string })
+  const result = await run(graph)
+  assert.equal(
+    (result.failed.get('each row') as Error).message,
+    'Option "over of each row" is an object with count, expected a list or another iterable as the result of "rows".',
+  )
+  assert.equal(
+    (result.failed.get('keyed') as Error).message,
+    'Option "key of element 0 of keyed" is 7, expected a text that is not empty: `key: (row) => String(row.id)`.',
+  )
+  assert.match(
+    (result.failed.get('without') as Error).message,
+    /"key of element 0 of without" is undefined/,
+  )
 })

@@ -67,6 +67,111 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     )
   })
 
+  test(`${kind}: the row of a start has the input, without what is redacted, and its beginning only`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    const echo = job({ name: 'echo' }, (input: unknown) => input)
+    const secret = job(
+      { name: 'log in', redact: ['password'] },
+      (input: { password: string }) => input.password.length,
+    )
+    const hidden = job({ name: 'pay', redact: true }, (input: string) => input.length)
+    const given = graph.add('given', echo, { input: { page: 1 } })
+    graph.add('made', echo, { after: [given], input: (of) => [of(given), 2n] })
+    graph.add('secret', secret, { input: { password: 'hunter2' } })
+    graph.add('hidden', hidden, { input: 'hunter2' })
+    graph.add('large', echo, { input: 'x'.repeat(10_000) })
+    graph.add('nothing', echo, { input: undefined })
+    const { run: id, ok } = await run(graph, { journal })
+    assert.equal(ok, true)
+    const starts = (await historyOf(journal, id!)).flatMap((row) =>
+      row.kind === 'node' && row.state === 'running' ? [[row.node, row.input] as const] : [],
+    )
+    assert.deepEqual(Object.fromEntries(starts), {
+      given: { text: '{"page":1}' },
+      made: { text: '[{"page":1},{"$bigint":"2"}]' },
+      secret: { text: '{"password":"[redacted]"}' },
+      hidden: { text: '"[redacted]"' },
+      large: { text: `"${'x'.repeat(4_095)}`, isCut: true },
+      nothing: undefined,
+    })
+  })
+
+  test(`${kind}: an input that takes time to make does not hold back the start, and is in the next row`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    const made = Promise.withResolvers<{ page: number }>()
+    const fail = job({ name: 'fail' }, (input: unknown) => {
+      throw new Error(`no: ${JSON.stringify(input)}`)
+    })
+    graph.add('late', fail, { input: () => made.promise })
+    const started = await startRun(graph, { journal })
+    const rows = async (): Promise<unknown[]> =>
+      (await historyOf(journal, started.id!)).flatMap((row) =>
+        row.kind === 'node' ? [[row.state, row.input?.text]] : [],
+      )
+    while ((await rows()).length < 2) await new Promise(setImmediate)
+    assert.deepEqual(await rows(), [
+      ['ready', undefined],
+      ['running', undefined],
+    ])
+    made.resolve({ page: 1 })
+    await started.result
+    assert.deepEqual((await rows()).slice(2), [['failed', '{"page":1}']])
+  })
+
+  test(`${kind}: a job that continues after a wait, and one that is tried again, have one row for each start`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    const sleeping = job({ name: 'sleep' }, async (_: number, context) => {
+      await context.sleep(1)
+      if (context.attempt === 0) throw new Error('again')
+    })
+    graph.add('sleeping', sleeping, { input: 7 })
+    const { run: id } = await run(graph, { journal, retries: 1, retryBaseDelay: 1 })
+    const rows = (await historyOf(journal, id!)).flatMap((row) =>
+      row.kind === 'node' ? [`${row.attempt} ${row.state} ${row.input?.text ?? ''}`.trim()] : [],
+    )
+    assert.deepEqual(rows, [
+      '0 ready',
+      '0 running 7',
+      '0 suspended',
+      '0 running',
+      '1 retrying',
+      '1 ready',
+      '1 running 7',
+      '1 succeeded',
+    ])
+  })
+
+  test(`${kind}: recordInputs: false keeps inputs out of the journal`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    graph.add(
+      'a',
+      job({ name: 'echo' }, (input: string) => input.length),
+      { input: 'hunter2' },
+    )
+    const { run: id } = await run(graph, { journal, recordInputs: false })
+    assert.doesNotMatch(JSON.stringify(await historyOf(journal, id!)), /hunter2/)
+  })
+
+  test(`${kind}: an input that cannot be read is for the job to find`, async (t) => {
+    const journal = await openEmpty(t)
+    const graph = new Graph()
+    for (const [name, make] of Object.entries(unreadable)) {
+      // To ask a revoked proxy whether it is a promise throws before the job is called.
+      if (name === 'a revoked proxy') continue
+      graph.add(
+        name,
+        job({ name: 'take' }, (input: unknown) => typeof input),
+        { input: make },
+      )
+    }
+    const { failed } = await run(graph, { journal })
+    assert.deepEqual([...failed], [])
+  })
+
   test(`${kind}: the errors of all attempts are in the journal, with delay, code and causes`, async (t) => {
     const journal = await openEmpty(t)
     const graph = new Graph()
@@ -181,7 +286,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     await assert.rejects(journal.valueOf(result.run!, 'restless'), { code: 'HDL_NO_RESULT' })
   })
 
-  test(`${kind}: a result that is no data fails its own node and no other`, async (t) => {
+  test(`${kind}: a result that is not plain data fails its own node and no other`, async (t) => {
     const journal = await openEmpty(t)
     const graph = new Graph()
     const odd = graph.add(
@@ -240,7 +345,7 @@ const virtualKernel = (): { clock: VirtualClock; random: ReturnType<typeof seede
   random: seededRandom(1),
 })
 
-test('law 6: nobody hears of a success before it is durable', async (t) => {
+test('law 6: a success is reported only when it is durable', async (t) => {
   const held = await heldJournal(t)
   const kernel = virtualKernel()
   const heard: string[] = []

@@ -312,7 +312,7 @@ test('resume: true takes a run of its own title, and none that is older than a s
   assert.deepEqual(resumed.reused, ['build'])
 })
 
-test('a run that is not there is told, by name and by "the last"', async (t) => {
+test('a run that is not there is an error, by name and by "the last"', async (t) => {
   const journal = await journals['memory']!(t)
   const { graph } = new CountedGraph().add(diamond)
   for (const resume of [true, '20260101-000000-bcdfgh'] as const) {

@@ -276,3 +276,19 @@ test('a cancelled run writes no half artifact', async (t) => {
   const left = path.join(`${file}.artifacts`, result.run!)
   assert.equal(existsSync(left) && readdirSync(left).length > 0, false)
 })
+
+test('content that is neither text, bytes nor a stream is refused with the line that gave it', async (t) => {
+  const journal = await openJournal('memory')
+  t.after(() => journal.stop())
+  const graph = new Graph()
+  graph.add(
+    'report',
+    job({ name: 'report' }, (_: void, { artifact }) =>
+      artifact('report.json', { rows: 3 } as unknown as string),
+    ),
+  )
+  const result = await run(graph, { journal })
+  const error = result.failed.get('report') as Error
+  assert.match(error.message, /"content" is an object with rows, expected text, bytes/)
+  assert.match(error.stack!, /run-artifacts\.test\.ts/)
+})

@@ -9,7 +9,7 @@ import { CountedGraph, historyOf, journals } from './kit.ts'
 
 const key = 'nightly'
 
-/** A graph of one job that ends when it is told to. */
+/** A graph of one job that ends when the test says so. */
 function gated(): { graph: Graph; started: Promise<void>; finish: (value: string) => void } {
   const started = Promise.withResolvers<void>()
   const result = Promise.withResolvers<string>()

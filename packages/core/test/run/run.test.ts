@@ -29,7 +29,7 @@ test('short runs one after the other give timers and sockets their turn', async 
     job({ name: 'second' }, () => 2),
     { after: [first] },
   )
-  // A look at this clock takes a microsecond, so that each run is much shorter than a slice and all are much longer.
+  // Each read of this clock takes a microsecond: one run is much shorter than a slice, all of them together are much longer.
   let time = 0
   let turns = 0
   const clock = {
@@ -125,7 +125,7 @@ test('nothing has started when startRun() resolves: the run can be paused before
   assert.deepEqual((await result).succeeded, ['a'])
 })
 
-test('a place that the run does not have is told before anything starts', async () => {
+test('a place that the run does not have is an error before anything starts', async () => {
   const g = new Graph()
   let called = 0
   g.add(

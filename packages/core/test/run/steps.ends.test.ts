@@ -160,6 +160,7 @@ for (const [step, forget] of Object.entries(forgotten)) {
       const error = result.failed.get('forgot') as { code: string; message: string }
       assert.equal(error.code, 'HDL_STEP_NOT_AWAITED')
       assert.match(error.message, new RegExp(`did not await ctx.${step}\\(\\)`))
+      if (step === 'run') assert.match(error.message, /ctx\.run\(\) of the job "plus"\.$/)
       assert.deepEqual(result.succeeded, ['other'])
       await new Promise<void>((resolve) => setImmediate(resolve))
     }
@@ -293,3 +294,18 @@ for (const abort of [true, false]) {
     assert.deepEqual(result.cancelled, ['deep'])
   })
 }
+
+test('the help about a wrong option of a step speaks of code, and its stack has the line', async () => {
+  const { clock, kernel } = virtual()
+  const graph = new Graph()
+  graph.add(
+    'n',
+    flow((ctx) => ctx.sleep(-1)),
+  )
+  const result = await clock.runUntil(run(graph, { kernel }))
+  const error = result.failed.get('n') as Error & { code: string; help: string }
+  assert.equal(error.code, 'HDL_BAD_OPTION')
+  assert.match(error.help, /code/)
+  assert.doesNotMatch(error.help, /command line|settings file/)
+  assert.match(error.stack!, /steps\.ends\.test\.ts/)
+})

@@ -163,3 +163,78 @@ test('G15: a wait that was left takes a signal that came meanwhile when the job 
   hold.resolve()
   assert.equal((await clock.runUntil(started.result)).of(node), 'kept')
 })
+
+test('G13: a wait that was left takes no signal when code that outlives its job listens to it, at any moment', async () => {
+  for (let turns = 0; turns <= 30; turns++) {
+    const { clock, kernel } = virtual()
+    const graph = new Graph()
+    let hasHeard = false
+    const first = graph.add(
+      'first',
+      job({ name: 'first' }, async (_: void, ctx) => {
+        const go = ctx.waitFor('go')
+        await Promise.race([go, ctx.sleep(10)])
+        const listen = async (): Promise<void> => {
+          for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+          await go
+          hasHeard = true
+        }
+        listen().catch(() => undefined)
+      }),
+    )
+    const second = graph.add(
+      'second',
+      job({ name: 'second' }, (_: void, ctx) => ctx.waitFor<string>('go')),
+      { after: [first] },
+    )
+    const started = await startRun(graph, { kernel })
+    await clock.advance(100)
+    const text = `${turns} turns after the end of the race`
+    assert.equal(started.scheduler.stateOf('first'), 'succeeded', text)
+    assert.equal(started.scheduler.stateOf('second'), 'suspended', text)
+    assert.equal(started.scheduler.stats().suspended, 1, text)
+    await started.send('go', 'for the second')
+    assert.equal((await clock.runUntil(started.result)).of(second), 'for the second', text)
+    assert.equal(hasHeard, false, text)
+    assert.equal(clock.pending, 0, text)
+  }
+})
+
+test('G13: a kept signal stays for the next wait when code that outlives its job listens to a left one', async () => {
+  let listenedLate = 0
+  for (let turns = 0; turns <= 30; turns++) {
+    const { clock, kernel } = virtual()
+    const hold = Promise.withResolvers<void>()
+    const graph = new Graph()
+    let stateThen = ''
+    const first = graph.add(
+      'first',
+      job({ name: 'first' }, async (_: void, ctx) => {
+        const go = ctx.waitFor('go')
+        await Promise.race([go, ctx.sleep(10)])
+        await hold.promise
+        const listen = async (): Promise<void> => {
+          for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+          stateThen = started.scheduler.stateOf('first')!
+          await go
+        }
+        listen().catch(() => undefined)
+      }),
+    )
+    const second = graph.add(
+      'second',
+      job({ name: 'second' }, (_: void, ctx) => ctx.waitFor<string>('go', { deadline: 1_000 })),
+      { after: [first] },
+    )
+    const started = await startRun(graph, { kernel })
+    await clock.advance(100)
+    await started.send('go', 'kept')
+    hold.resolve()
+    const result = await clock.runUntil(started.result)
+    // Before the end of the attempt the wait is one of a job that runs: it may take the signal.
+    if (stateThen === 'running') continue
+    listenedLate++
+    assert.equal(result.of(second), 'kept', `${turns} turns after the job returned`)
+  }
+  assert.ok(listenedLate > 10, `${listenedLate}`)
+})

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test, type TestContext } from 'node:test'
 import { Graph, job, run, startRun, type Job, type LoopContext, type Run } from '@heddle/core'
 import { systemKernel, type Journal, type Kernel } from '@heddle/core/lowlevel'
@@ -71,6 +72,27 @@ test('G11: a sleep of three days holds nothing but its place in one timer; expla
   assert.equal(result.ok, true)
   assert.equal(clock.now(), 3 * day)
   assert.equal(clock.pending, 0)
+})
+
+test('a result that cannot be stored is named with its step, and a signal that did not come with what to do', async (t) => {
+  const { clock, kernel } = virtual()
+  const journal = await journals['memory']!(t)
+  const graph = new Graph()
+  const broken = job({ name: 'broken' }, () => () => 1)
+  graph.add(
+    'flow',
+    job({ name: 'flow' }, (_: void, ctx) => ctx.run(broken).then(() => 1)),
+  )
+  graph.add(
+    'order',
+    job({ name: 'order' }, (_: void, ctx) => ctx.waitFor('approval', { deadline: 10 })),
+  )
+  const result = await clock.runUntil(run(graph, { kernel, journal }))
+  const messages = [...result.failed].map(([name, error]) => [name, (error as Error).message])
+  assert.deepEqual(Object.fromEntries(messages), {
+    flow: 'The value of "flow run:broken#0" cannot be stored: it is a function.',
+    order: 'The wait for the signal "approval" timed out after 10 ms.',
+  })
 })
 
 test('finished steps stand for later attempts, with and without a journal', async (t) => {
@@ -456,3 +478,69 @@ test('G3: cut off after any row, finished steps never run again and everything i
     assert.equal(calls.length, 9 - done.length, `cut ${cut}: ${calls.join()}`)
   }
 })
+
+/** A job that runs itself as a step, so many levels deep. */
+function nesting(levels: number, onLeaf: () => void): Graph {
+  const deep: Job<number, number> = job({ name: 'deep' }, async (left: number, ctx) => {
+    if (left > 0) return (await ctx.run(deep, left - 1)) + 1
+    onLeaf()
+    return 0
+  })
+  const graph = new Graph()
+  graph.add('flow', deep, { input: levels })
+  return graph
+}
+
+test('the names of 3,000 steps inside one another take less than a megabyte in the journal', async (t) => {
+  const journal = await journals['memory']!(t)
+  const result = await run(
+    nesting(3_000, () => {}),
+    { journal },
+  )
+  assert.equal(result.valueOf('flow'), 3_000)
+  const paths = (await historyOf(journal, result.run!)).flatMap((row) =>
+    row.kind === 'part' ? [row.part.path] : [],
+  )
+  assert.equal(new Set(paths).size, 3_000)
+  const characters = paths.reduce((sum, path) => sum + path.length, 0)
+  assert.ok(characters < 1_000_000, `${characters} characters`)
+})
+
+for (const [name, open] of Object.entries(journals)) {
+  test(`G3, ${name}: steps inside one another are found on resume, also under the paths of earlier versions`, async (t) => {
+    const levels = 120
+    const whole = await open(t)
+    const { run: id } = await run(
+      nesting(levels, () => {}),
+      { journal: whole },
+    )
+    const history = await historyOf(whole, id!)
+    const leaf = history.findIndex((row) => row.kind === 'part' && row.state === 'succeeded')
+    // The innermost step succeeds first.
+    let depth = levels
+    const renamed = history.map((row) => {
+      if (row.kind !== 'part') return row
+      const path = Array.from({ length: depth-- }, () => 'run:deep#0').join('/')
+      return { ...row, part: { ...row.part, path } }
+    })
+    assert.equal(depth, 0)
+    assert.equal((renamed[leaf] as { part: { path: string } }).part.path.length, 120 * 11 - 1)
+    const older: Pick<Journal, 'history' | 'results' | 'parts' | 'snapshot'> = {
+      history: () => Readable.from(renamed) as AsyncIterable<never>,
+      results: (...given) => whole.results(...given),
+      parts: (...given) => whole.parts(...given),
+      snapshot: (...given) => whole.snapshot(...given),
+    }
+    for (const from of [whole, older as Journal]) {
+      for (const rows of [leaf + 1, leaf + 60, leaf + levels]) {
+        const crashed = await open(t)
+        const again = await cutOff(from, id!, rows, crashed)
+        let leaves = 0
+        const graph = nesting(levels, () => leaves++)
+        const result = await run(graph, { journal: crashed, resume: again })
+        assert.equal(result.valueOf('flow'), levels)
+        assert.equal(leaves, 0, `${rows - leaf} steps had succeeded`)
+      }
+    }
+  })
+}

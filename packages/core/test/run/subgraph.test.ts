@@ -178,10 +178,46 @@ test('a sub-graph that is stopped takes all nodes inside it out of the run', asy
   assert.equal(clock.pending, 0)
 })
 
-test('a builder that never ends is refused at 1,000 levels', async () => {
+test('a builder that returns the graph it is inside of is refused at once, also through another builder', async () => {
+  const own = new Graph()
+  let builds = 0
+  own.subgraph('s', () => (builds++, own))
+  const { failed } = await run(own, { retries: 2 })
+  assert.equal(failed.size, 1)
+  assert.equal(builds, 1)
+  const error = failed.get('s') as Error & { code: string }
+  assert.equal(error.code, 'HDL_GRAPH_INSIDE_ITSELF')
+  assert.match(error.message, /"s" returned a graph that it is inside of: the graph of the run\.$/)
+
+  const [top, middle, inmost] = [new Graph(), new Graph(), new Graph()]
+  top.subgraph('a', () => middle)
+  middle.subgraph('b', () => inmost)
+  inmost.subgraph('c', () => ({ graph: middle, result: { name: 'b' } }))
+  const inner = (await run(top)).failed
+  assert.deepEqual([...inner.keys()].toSorted(), ['a', 'a/b', 'a/b/c'])
+  const cycle = inner.get('a/b/c') as Error & { code: string }
+  assert.equal(cycle.code, 'HDL_GRAPH_INSIDE_ITSELF')
+  assert.match(cycle.message, /"a\/b\/c" returned .*: that of the sub-graph "a"\.$/)
+})
+
+test('one graph may be built by two sub-graphs side by side', async () => {
+  const shared = new Graph()
+  shared.add('one', two)
   const graph = new Graph()
-  graph.subgraph('s', () => graph)
-  const { failed } = await run(graph)
+  graph.subgraph('left', () => shared)
+  graph.subgraph('right', () => shared)
+  const { ok, succeeded } = await run(graph)
+  assert.equal(ok, true)
+  assert.deepEqual(succeeded.toSorted(), ['left', 'left/one', 'right', 'right/one'])
+})
+
+test('a builder that never ends is refused at 1,000 levels', async () => {
+  const endless = (): Graph => {
+    const graph = new Graph()
+    graph.subgraph('s', endless)
+    return graph
+  }
+  const { failed } = await run(endless())
   assert.equal(failed.size, 1_001)
   assert.ok(String(failed.get('s')).length < 1_000)
   assert.match(String(failed.get('s/'.repeat(1_000) + 's')), /at most 1000 sub-graphs inside/)
@@ -315,3 +351,20 @@ for (const [kind, open] of Object.entries(journals)) {
     assert.deepEqual(joined.toSorted(), grown)
   })
 }
+
+test('a sub-graph reports how many of its nodes have ended, from the start', async () => {
+  const graph = new Graph()
+  graph.subgraph('train', () => {
+    const inner = new Graph()
+    for (const name of ['a', 'b']) {
+      inner.add(
+        name,
+        job({ name }, () => 1),
+      )
+    }
+    return inner
+  })
+  const said: (string | undefined)[] = []
+  await run(graph, { observer: (event) => event.type === 'progress' && said.push(event.text) })
+  assert.deepEqual(said, ['0 of 2', '1 of 2', '2 of 2'])
+})

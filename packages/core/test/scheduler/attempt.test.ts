@@ -185,7 +185,7 @@ test('a graceful cancel waits for a suspended node and lets it continue; a hard 
   }
 })
 
-test('progress is an event; a run that nobody observes makes none', async () => {
+test('progress is an event; a run without an observer makes none', async () => {
   const bench = new Bench().add({ a: [] })
   const result = bench.scheduler.run(bench.work)
   await bench.clock.settle()

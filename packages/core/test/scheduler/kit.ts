@@ -82,7 +82,7 @@ export function recorder(): {
   }
 }
 
-/** Lanes of nobody, for tests that need a node. */
+/** Lanes without a run, for tests that need a node. */
 export function lanesOfNodes(): Lanes<Node> {
   return new Lanes<Node>({
     capacity: new Capacity(),

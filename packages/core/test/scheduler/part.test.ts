@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Lane } from '../../src/capacity/lane.ts'
+import type { NodeAttempt } from '../../src/scheduler/attempt.ts'
 import { Node } from '../../src/scheduler/node.ts'
 import { ownerOf, Part, type PartOptions } from '../../src/scheduler/part.ts'
 
@@ -8,7 +9,8 @@ const lane = {} as Lane<Node>
 const limits = { retries: 0, timeout: Infinity }
 
 function newPart(parent: Node, kind: PartOptions['kind'], path: string): Part {
-  return new Part(parent, { path, kind, call: () => undefined, onEnd: () => {} }, lane, limits)
+  const starter = { entry: parent } as NodeAttempt
+  return new Part(starter, { path, kind, call: () => undefined, onEnd: () => {} }, lane, limits)
 }
 
 test('a step below 3,000 others finds its node and its owner without a walk up to them', () => {
@@ -18,7 +20,7 @@ test('a step below 3,000 others finds its node and its owner without a walk up t
   const countReads = (part: Part): Part =>
     new Proxy(part, {
       get: (target, key): unknown => {
-        if (key === 'parent') reads++
+        if (key === 'starter') reads++
         return Reflect.get(target, key)
       },
     })

@@ -47,6 +47,24 @@ test('forecast: slots decide where the critical path does not', async () => {
   assert.equal((await forecastOf(four, { concurrency: Infinity })).duration, 10)
 })
 
+test('forecast: a node of a sub-graph that takes longer or shorter makes the run as much longer or shorter', async () => {
+  const nodes = [
+    node('train', 0, 30),
+    { ...node('train/a', 5, 25), readyAt: 5, parent: 'train' },
+    node('end', 30, 40, 'train'),
+  ]
+  const played = async (by: number): Promise<number> => {
+    const changed = nodes.map((each) =>
+      each.name === 'train/a' ? { ...each, longerBy: by } : each,
+    )
+    return (await forecastOf(changed, { concurrency: 1 })).duration
+  }
+  assert.equal(await played(0), 40)
+  assert.equal(await played(7), 47)
+  assert.equal(await played(-7), 33)
+  assert.equal(await played(-100), 20)
+})
+
 test('property: a recorded run has the critical path and the forecast of the live one', async () => {
   const graphs = fc.array(
     fc.record({ ms: fc.integer({ min: 1, max: 50 }), links: fc.array(fc.nat(), { maxLength: 3 }) }),

@@ -1,4 +1,4 @@
-// One test for each defect that somebody found by trying to break the scheduler.
+// One test for each defect that was found by trying to break the scheduler.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { HeddleError, isError } from '../../src/errors.ts'
@@ -126,7 +126,7 @@ test('detach: a failure before the removed node blocks what is behind it', async
   assert.deepEqual([...r.blocked], [['c', 'a']])
 })
 
-test('detaching a chain of 50,000 nodes is no deep recursion, neither to explain nor to run', async () => {
+test('detaching a chain of 50,000 nodes does not recurse deeply, neither in explain() nor in run()', async () => {
   const scheduler = new Scheduler()
   const { calls, work } = recorder()
   const size = 50_000
@@ -283,3 +283,30 @@ test('a wrong way to cancel, to remove or to observe is refused', async () => {
   assert.throws(() => new Scheduler({ observer: 5 as never }), { code: 'HDL_BAD_OPTION' })
   assert.equal((await s.run(() => 1)).ok, true)
 })
+
+for (const starting of ['first', 'after']) {
+  test(`an observer that aborts the run while "${starting}" starts: it is aborted, the run ends`, async () => {
+    const controller = new AbortController()
+    const scheduler = new Scheduler({
+      observer: (event) => {
+        if (event.type !== 'node' || event.name !== starting || event.state !== 'running') return
+        controller.abort('not wanted')
+      },
+    })
+    // The second one is started by the end of the first, and not by a look at all that is ready.
+    scheduler.add('first')
+    scheduler.add('after', { after: ['first'] })
+    const { ok, succeeded, cancelled } = await scheduler.run(
+      async (name, { signal }) => {
+        if (name !== starting) return
+        signal.throwIfAborted()
+        await new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error))
+        })
+      },
+      { signal: controller.signal },
+    )
+    assert.deepEqual([ok, cancelled], [false, [starting]])
+    assert.deepEqual(succeeded, starting === 'first' ? [] : ['first'])
+  })
+}

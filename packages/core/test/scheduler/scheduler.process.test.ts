@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import test from 'node:test'
 
-/** Runs a program that is told to go on by a signal, and gives what it printed and its exit code. */
+/** Runs a program that continues after a signal, and returns what it printed and its exit code. */
 async function play(program: string): Promise<string> {
   const child = spawn(
     process.execPath,

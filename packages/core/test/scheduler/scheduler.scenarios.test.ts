@@ -623,7 +623,7 @@ test('a node removed after its attempt timed out is not tried again', async () =
   assert.deepEqual([...r.blocked], [['b', 'a']])
 })
 
-test('50 already done: not called, dependents start, not counted as run', async () => {
+test('50 a node that is done already is not called, its dependents start, and it counts as reused', async () => {
   const b = new Bench()
   b.scheduler.add('a', { done: true, value: 41 })
   b.add({ b: ['a'], c: ['b'] })
@@ -675,7 +675,7 @@ test('52 an observer that throws, or rejects, changes nothing and is reported on
         throw new Error('broken observer')
       },
     })
-    // Somebody may pass an async function without the compiler in the way.
+    // A caller without type checks may pass an async function.
     const rejecting: unknown = () => Promise.reject(new Error('broken async observer'))
     s.observe(rejecting as Observer)
     s.add('a')

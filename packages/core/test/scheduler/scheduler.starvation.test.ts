@@ -82,7 +82,7 @@ test('I7 starvation guard: also while 20,000 waiting nodes are skipped', async (
   assert.ok(turn <= bound, `a turn lasted ${turn} ms`)
 })
 
-test('I7 starvation guard: also while 20,000 running nodes are told of a hard cancel', async () => {
+test('I7 starvation guard: also while 20,000 running nodes are notified of a hard cancel', async () => {
   const clock = new WorkClock()
   const kernel = { clock, random: systemRandom }
   const s = new Scheduler({ concurrency: Infinity, kernel })
@@ -107,7 +107,7 @@ test('I7 starvation guard: also while 20,000 running nodes are told of a hard ca
   const { cancelled } = await run
   assert.equal(told, 20_000)
   assert.equal(cancelled.length, 20_000)
-  // Those who are told end in the same turn.
+  // Nodes that are notified end in the same turn.
   assert.ok(clock.longestTurn <= 2 * bound, `a turn lasted ${clock.longestTurn} ms`)
 })
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/kernel/clock.ts'
-import { HostLink } from '../../src/sqlite/host-link.ts'
+import { HostLink, type HostLinkOptions } from '../../src/sqlite/host-link.ts'
 import { serviceConformance } from '../../src/testing/service-conformance.ts'
 
-async function openLink(): Promise<{ link: HostLink; reports: unknown[]; ends: unknown[] }> {
+async function openLink(
+  more: Pick<HostLinkOptions, 'gather'> = {},
+): Promise<{ link: HostLink; reports: unknown[]; ends: unknown[] }> {
   const reports: unknown[] = []
   const ends: unknown[] = []
   const link = new HostLink({
@@ -14,6 +16,7 @@ async function openLink(): Promise<{ link: HostLink; reports: unknown[]; ends: u
     store: 'echo.db',
     what: 'The echo',
     clock: systemClock,
+    ...more,
     onReport: (report) => reports.push(report),
     onEnd: (error) => ends.push(error.code),
   })
@@ -27,6 +30,18 @@ test('L1: requests of one tick travel together, in order', async () => {
   const { link, reports } = await openLink()
   const sizes = await Promise.all([1, 2, 3].map((size) => link.change(body(size))))
   assert.deepEqual(sizes, [1, 2, 3])
+  assert.equal(await link.ask({ type: 'messages' }), 1, 'one commit')
+  assert.equal(reports.at(-1), 1)
+  await link.stop()
+})
+
+test('L1: a link that gathers sends the requests of one turn of the loop together', async () => {
+  const { link, reports } = await openLink({ gather: 'turn' })
+  const first = link.change(body(1))
+  // Later ticks of the same turn.
+  await Promise.resolve()
+  await Promise.resolve()
+  assert.deepEqual(await Promise.all([first, link.change(body(2))]), [1, 2])
   assert.equal(await link.ask({ type: 'messages' }), 1, 'one commit')
   assert.equal(reports.at(-1), 1)
   await link.stop()

@@ -63,3 +63,21 @@ test('started again, it owns shards again', async () => {
   assert.deepEqual([ownership.stats().shards, ownership.trusts(0)], [4, true])
   await ownership.stop()
 })
+
+for (const phase of [0, 300, 600, 900, 1_200, 1_500, 1_800]) {
+  test(`C1: shards of a server that died are taken within its lease and one scan (phase ${phase} ms)`, async () => {
+    const { clock, database, ownership } = setUp()
+    await ownership.start()
+    await clock.advance(2_000 + phase)
+    await database.renew('two', 6_000)
+    await clock.advance(2_100)
+    assert.equal((await database.acquire('two', 2)).length, 2)
+    // Its last renewal.
+    await database.renew('two', 6_000)
+    await clock.advance(5_990)
+    assert.equal(ownership.stats().shards, 2)
+    await clock.advance(1_110)
+    assert.equal(ownership.stats().shards, 4)
+    await ownership.stop()
+  })
+}

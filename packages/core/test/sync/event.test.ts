@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Event } from '../../src/sync/event.ts'
 import { testKernel, turn, watch, withCode } from './support.ts'
 
-test('an event wakes everybody who waits, in order, and happens once', async () => {
+test('an event wakes every waiting caller, in order, and happens once', async () => {
   const event = new Event()
   const woken: number[] = []
   for (const id of [0, 1, 2]) void event.wait().then(() => woken.push(id))

@@ -32,7 +32,7 @@ function next(exclusive: boolean) {
   }
 }
 
-/** K1: exactly the keys that somebody holds or waits for. */
+/** K1: exactly the keys that a caller holds or waits for. */
 function checkKeys(
   locks: KeyedMutex<string> | KeyedRwLock<string>,
   inside: readonly Inside<Kind>[],
@@ -45,7 +45,7 @@ function checkKeys(
   assert.equal(locks.stats().keys, busy.size)
 }
 
-test('K1: a keyed mutex has entries exactly for keys that somebody holds or waits for', () =>
+test('K1: a keyed mutex has entries exactly for keys that a caller holds or waits for', () =>
   checkLock(
     kinds,
     (kernel) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { KeyedMutex, KeyedRwLock } from '../../src/sync/keyed.ts'
 import { testKernel, turn, watch, withCode } from './support.ts'
 
-test('K1: the entry of a key is there exactly while somebody holds or waits', async () => {
+test('K1: the entry of a key is there exactly while a caller holds or waits', async () => {
   const locks = new KeyedMutex<string>()
   const a = await locks.acquire('a')
   assert.equal(locks.has('a'), true)

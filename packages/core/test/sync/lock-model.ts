@@ -18,7 +18,7 @@ import {
   type Watched,
 } from './support.ts'
 
-/** Somebody who asked. `K` says for what. */
+/** A caller that has asked. `K` says for what. */
 export interface Caller<K> {
   readonly id: number
   readonly kind: K

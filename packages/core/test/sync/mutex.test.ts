@@ -21,7 +21,7 @@ test('M1: one at a time, in order of arrival', async () => {
   assert.deepEqual(mutex.stats(), { held: false, waiting: 0 })
 })
 
-test('M2: a release hands the lock over in the same step, so nobody slips in between', async () => {
+test('M2: a release hands the lock over in the same step, so no other caller slips in between', async () => {
   const mutex = new Mutex()
   const first = mutex.tryAcquire()
   const second = watch(mutex.acquire())
@@ -34,7 +34,7 @@ test('M2: a release hands the lock over in the same step, so nobody slips in bet
   assert.equal(mutex.isHeld, false)
 })
 
-test('releasing twice is harmless, also when somebody else holds the lock by then', () => {
+test('releasing twice is harmless, also when another caller holds the lock by then', () => {
   const mutex = new Mutex()
   const first = mutex.tryAcquire()
   first?.release()

@@ -13,7 +13,7 @@ import { codeOf, gate, listenersOf, testKernel, turn, type TestKernel } from './
 
 const many = 100_000
 
-/** A primitive on which nobody gets in. */
+/** A primitive that lets no caller in. */
 interface Blocked {
   wait(options: WaitOptions, index: number): Promise<unknown>
   waiting(): number

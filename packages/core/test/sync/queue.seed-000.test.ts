@@ -4,7 +4,7 @@ import { Queue } from '../../src/sync/queue.ts'
 import { openScope } from '../../src/sync/scope.ts'
 import { testKernel, turn, watch, withCode } from './support.ts'
 
-test('seed 000 problem 2: a queued package that is removed is gone at once, nobody has to skip it', async () => {
+test('seed 000 problem 2: a queued package that is removed is gone at once, no taker has to skip it', async () => {
   const queue = new Queue<string>({ capacity: 100 })
   for (let i = 0; i < 100; i++) queue.tryPut(`package ${i}`)
   const full = watch(queue.put('package 100'))

@@ -187,7 +187,7 @@ test('Q2: getters wait while the queue is empty and are served by order of arriv
   assert.equal(queue.stats().taken, 2)
 })
 
-test('Q6: close wakes everybody; what is queued can still be taken', async () => {
+test('Q6: close wakes every waiting caller; what is queued can still be taken', async () => {
   const full = new Queue<string>({ name: 'jobs', capacity: 1 })
   full.tryPut('a')
   const putter = watch(full.put('b'))

@@ -5,7 +5,7 @@ import { Event } from '../../src/sync/event.ts'
 import { openScope, withScope } from '../../src/sync/scope.ts'
 import { gate, listenersOf, testKernel, turn, watch, withCode } from './support.ts'
 
-/** A child that ends when it is told to. */
+/** A child that ends when the test says so. */
 function obedient(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   if (signal.aborted) reject(signal.reason)

@@ -17,7 +17,7 @@ function free(inside: readonly Inside<Kind>[], permits: number, reserved: number
   return { general: permits - (out - outReserved), reserved: reserved - outReserved }
 }
 
-/** Everybody who waits, sorted; the first when it fits, or priority 0 on reserved permits. */
+/** All waiters, sorted; the first one when it fits, or priority 0 on reserved permits. */
 function next(permits: number, reserved: number, aging: number) {
   const rank = ({ kind, since }: Caller<Kind>): number =>
     aging === Infinity ? kind.priority : since + kind.priority * aging

@@ -184,6 +184,20 @@ test('what could never be granted is refused at once', async () => {
   assert.equal(slots.tryAcquire({ weight: 4, priority: 0 })?.reserved, 1)
 })
 
+test('of two who run out of time at the same moment the first to come goes first, and may let the other one in', async () => {
+  const kernel = testKernel()
+  const slots = new Semaphore({ permits: 1, reserved: 2, kernel })
+  slots.tryAcquire()
+  const soon = watch(slots.acquire({ priority: 3, deadline: 1 }))
+  const heavy = watch(slots.acquire({ priority: 0, weight: 3, deadline: 21 }))
+  const light = watch(slots.acquire({ priority: 0, deadline: 21 }))
+  await kernel.clock.advance(21)
+  await turn()
+  withCode('HDL_TIMEOUT')(soon.error)
+  withCode('HDL_TIMEOUT')(heavy.error)
+  assert.equal(light.state, 'fulfilled')
+})
+
 test('options are checked', () => {
   assert.throws(() => new Semaphore({ permits: 0 }), withCode('HDL_BAD_OPTION'))
   assert.throws(() => new Semaphore({ permits: 2, reserved: -1 }), withCode('HDL_BAD_OPTION'))

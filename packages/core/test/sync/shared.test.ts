@@ -267,7 +267,7 @@ test('linger keeps the resource for the next user', async () => {
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('H6: a close error is told to the lease that waits for it', async () => {
+test('H6: a close error is reported to the lease that waits for it', async () => {
   const told: unknown[] = []
   const { shared, opens, closes } = world({ onCloseError: (error) => told.push(error) })
   const asked = shared.use('a')

@@ -46,7 +46,7 @@ test('A1: the loop holds at most a window of pieces that the store has not asked
   assert.equal(sender.pending(1), undefined)
 })
 
-test('A3: a job that leaves ends what the store reads, and its sender', async () => {
+test('A3: when a job leaves, the stream that the store reads ends, and so does its sender', async () => {
   let failure: unknown
   const { sender, reader } = connect(async (_, content) => {
     try {

@@ -9,7 +9,7 @@ test('outside of a thread of ours nothing is parked', () => {
   assert.equal(parkedInThread(), false)
 })
 
-test('inside, a main program is parked, and the thread is told; a job is not', () => {
+test('inside, a main program is parked, and the thread is notified; a job is not', () => {
   const calls: string[] = []
   let isInJob = false
   enterThread({ inJob: () => isInJob, parked: () => calls.push('parked') })

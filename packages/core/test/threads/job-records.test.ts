@@ -26,7 +26,7 @@ test('an unknown job counts as long; a measured one by what it took, in the thre
   assert.ok(Math.abs(loadOf(record) - 1.002) < 1e-6)
 })
 
-test('one long run among short ones makes the next be sent alone', () => {
+test('after one long run among short ones the next task is sent alone', () => {
   const record = new JobRecords().get('file:///m', 'a')
   for (let index = 0; index < 100; index++) observeRun(record, 0.01)
   observeRun(record, 500)

@@ -46,7 +46,7 @@ test('a job is not started before the module has what it needs', async () => {
   assert.ok(length > 100)
 })
 
-test('a job that the module does not define is told with those it does', async () => {
+test('a job that the module does not define is reported with those it does', async () => {
   await using made = createPool({ threads: 1 })
   const { run } = made
   await assert.rejects(run('plsu', 1), (error) => {
@@ -73,7 +73,7 @@ test('a module that throws fails each of its jobs with that cause, and only thos
   assert.equal(pool.stats().crashed, 0)
 })
 
-test('a syntax error and a missing file are told as such', async () => {
+test('a syntax error and a missing file are reported as such', async () => {
   await using pool = new ThreadPool({ threads: 1 })
   await assert.rejects(
     pool.run({ module: fixture('syntax-error'), job: 'x', input: 0 }),

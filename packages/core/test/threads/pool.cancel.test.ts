@@ -40,7 +40,7 @@ test('S56: a synchronous job sees the token at its next check; its result is dis
   assert.equal(pool.stats().threads[0]!.id, 1)
 })
 
-test('S56: an asynchronous job is told by its signal, with the reason', async () => {
+test('S56: an asynchronous job is cancelled by its signal, with the reason', async () => {
   await using made = createPool({ threads: 1 })
   const { pool, run } = made
   const flags = createFlags()

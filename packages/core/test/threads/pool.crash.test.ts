@@ -139,7 +139,7 @@ test('a run that leaves its thread alive ends the row; keys are counted apart', 
   await assert.rejects(run('echoOrExit', 1, { key: 'b' }), { code: 'HDL_QUARANTINED' })
 })
 
-test('what the thread had been sent with that key is told too, and not started elsewhere', async () => {
+test('what the thread had been sent with that key fails too, and is not started elsewhere', async () => {
   await using made = createPool({ threads: 1, crashLimit: 1 })
   const { pool, run } = made
   await learnShort(made, 'echoOrExit', 3)
@@ -152,7 +152,7 @@ test('what the thread had been sent with that key is told too, and not started e
   )
 })
 
-test('what waits with a key that is put in quarantine is told at once', async () => {
+test('what waits with a key that is put in quarantine fails at once', async () => {
   await using made = createPool({ threads: 1, crashLimit: 1 })
   const { pool, run } = made
   const poison = ['exit', 'exit', 'exit'].map((input) => run('echoOrExit', input, { key: 'p' }))

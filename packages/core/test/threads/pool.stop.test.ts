@@ -24,7 +24,7 @@ serviceConformance('thread pool', () => {
   return { service: pool, occupy, held: () => kernel.clock.pending }
 })
 
-test('stop() tells everybody: what runs, what waits, and who waits for room or for the end', async () => {
+test('stop() notifies running jobs, waiting tasks, and callers that wait for room or for the end', async () => {
   const { pool, run } = createPool({ threads: 1, maxQueue: 2 })
   const flags = createFlags()
   const running = run('untilCancelled', { flags })

@@ -304,7 +304,7 @@ test('stats() tell threads, queue and jobs', async () => {
   await Promise.all(work)
 })
 
-test('wrong options are told where they are given', async () => {
+test('wrong options are refused where they are given', async () => {
   assert.throws(() => new ThreadPool({ threads: 0 }), { code: 'HDL_BAD_OPTION' })
   assert.throws(() => new ThreadPool({ maxQueue: -1 }), { code: 'HDL_BAD_OPTION' })
   assert.throws(() => new ThreadPool({ grace: -1 }), { code: 'HDL_BAD_OPTION' })

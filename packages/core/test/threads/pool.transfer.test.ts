@@ -70,7 +70,7 @@ test('large results are moved: whole, in a field, and as typed arrays', async ()
   assert.equal(memory.length, 65536, 'what cannot be moved is copied')
 })
 
-test('a job that returns the same buffer again is told, instead of sending it empty', async () => {
+test('a job that returns the same buffer again gets an error, instead of sending it empty', async () => {
   await using made = createPool({ threads: 1 })
   const { run } = made
   assert.equal(((await run('sameTable')) as Uint8Array).length, 65536)
@@ -210,7 +210,7 @@ test('[STREAM/THREAD] an error of the source reaches the job', async () => {
   await assert.rejects(made.run('countBytes', stream), /disk on fire/)
 })
 
-test('[STREAM/THREAD] a stream that somebody else reads cannot be sent', async () => {
+test('[STREAM/THREAD] a stream that other code reads cannot be sent', async () => {
   await using made = createPool({ threads: 1 })
   const { stream } = countingSource(1)
   stream.getReader()

@@ -37,7 +37,7 @@ test('other results are not searched', () => {
   assert.equal(transferOf(Array.from({ length: 17 }, () => bytes)), undefined)
 })
 
-test('a buffer that was given away before is told, not sent empty', () => {
+test('a buffer that was transferred before is refused, not sent empty', () => {
   const bytes = new Uint8Array(large)
   structuredClone(bytes, { transfer: [bytes.buffer] })
   assert.throws(() => transferOf(bytes), /given away with an earlier result/)

@@ -83,7 +83,7 @@ test('a node stream is carried too, and destroyed when it is not read', async ()
   assert.ok(readable.destroyed)
 })
 
-test('a stream that somebody else reads is refused', () => {
+test('a stream that other code reads is refused', () => {
   const { stream } = source()
   stream.getReader()
   assert.throws(() => carryStreams(stream), TypeError)

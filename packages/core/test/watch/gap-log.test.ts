@@ -15,7 +15,7 @@ function pulse(elapsed: number, busy: number, times: Partial<Pulse> = {}): Pulse
   return { elapsed, busy, ran: undefined, queued: undefined, ...times }
 }
 
-test('a beat in time is no gap', () => {
+test('a beat in time is not a gap', () => {
   const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
   assert.equal(log.record(pulse(50, 3), 0, undefined), undefined)
   assert.equal(log.record(pulse(54, 54), 0, undefined), undefined)

@@ -31,7 +31,7 @@ function runAnotherProgram(milliseconds: number): void {
 
 function nextGap(watch: LoopWatch): Promise<LoopGap> {
   return new Promise((resolve) => {
-    // The beat does not keep the process alive, so somebody has to until the gap is reported.
+    // The beat does not keep the process alive, so this timer does until the gap is reported.
     const alive = setInterval(() => {}, 1000)
     const listening = watch.onGap((gap) => {
       clearInterval(alive)
@@ -345,7 +345,7 @@ test('I3: with an open debugger port the stack is taken, and nothing stops', asy
   assert.match(told.gap.stack[0]!, /^busyLoop /)
 })
 
-test('in a thread gaps are measured without stack, and the reason is told', async () => {
+test('in a thread gaps are measured without stack, and the reason is reported', async () => {
   const { code, out, err } = await child('in-thread.ts')
   assert.equal(code, 0, err)
   const told = JSON.parse(out) as { gap: LoopGap; blindness: string }

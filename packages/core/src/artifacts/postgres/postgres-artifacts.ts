@@ -12,7 +12,7 @@ import { isRefused, Link } from '../../store/postgres/link.ts'
 import { migrate } from '../../store/postgres/migrate.ts'
 import { callPatiently } from '../../store/postgres/patient-call.ts'
 import { ProcessLease } from '../../store/postgres/process-lease.ts'
-import { fromStored, toStored } from '../../store/text.ts'
+import { fromStored, toStored } from '../../store/stored-text.ts'
 import type {
   ArtifactContent,
   ArtifactInfo,
@@ -103,7 +103,7 @@ export async function openPostgresArtifacts(
     await link.close()
   }
   try {
-    await migrate(link, address)
+    await migrate(link, address, kernel.clock)
   } catch (error) {
     await close()
     throw error

@@ -7,7 +7,7 @@
  *          thread ended  ▼  │ next operation
  *                       broken
  *
- * Operations of one tick travel in one message, and everything that has arrived in the thread goes
+ * Operations of one turn of the loop travel in one message, and everything that has arrived in the thread goes
  * into one commit. A large value travels in pieces, with at most 4 MiB of it under way.
  *
  * Ownership: bytes to be written are given away; below 16 KiB they are copied, because that is
@@ -158,6 +158,7 @@ class DiskTier implements CacheTier {
       store: this.#data.directory,
       what: 'The disk tier',
       clock: this.#clock,
+      gather: 'turn',
       onReport: (stats) => (this.#stats = stats as TierStats),
       onEnd: () => this.#forget(link),
     })

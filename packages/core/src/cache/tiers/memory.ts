@@ -6,10 +6,13 @@ import { Slices } from '../../kernel/slices.ts'
 import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../tier.ts'
 
 export interface MemoryTierOptions {
-  /** Bytes of keys and values. 256 MiB when absent. */
+  /** Bytes of keys and values, and of what an entry takes besides. 256 MiB when absent. */
   readonly maxBytes?: number | undefined
   readonly kernel?: Kernel | undefined
 }
+
+/** What an entry takes on the heap besides its key and its bytes: measured, see decision 0611. */
+const overhead = 600
 
 interface Stored extends TierEntry {
   readonly size: number
@@ -60,11 +63,13 @@ class MemoryTier implements CacheTier {
   async write(key: string, entry: TierWrite): Promise<boolean> {
     const body =
       entry.body instanceof Uint8Array ? entry.body : await collect(entry.body, this.#clock)
-    const size = key.length + body.length
-    if (size > this.#maxBytes) {
+    const bytes = key.length + body.length
+    if (bytes > this.#maxBytes) {
       const limit = this.#maxBytes
-      throw new HeddleError('HDL_VALUE_TOO_LARGE', { key, bytes: size, limit })
+      throw new HeddleError('HDL_VALUE_TOO_LARGE', { key, bytes, limit })
     }
+    // One that fills the tier alone fits: what it takes besides does not count for it.
+    const size = Math.min(bytes + overhead, this.#maxBytes)
     this.#lastVersion = Math.max(this.#lastVersion, entry.version)
     const existed = this.#remove(key)
     this.#removeDerived(key, entry.version)

@@ -35,7 +35,7 @@ import type {
 import { outcomeOf, type RunOutcome } from '../outcome.ts'
 import { labelsOf, listRuns } from '../run-list.ts'
 import { checkPrune, PruneChoice } from '../prune.ts'
-import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
+import { heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { MemoryRun, type StoredValue } from './memory-run.ts'
 import { MemoryRunWriter } from './memory-writer.ts'
@@ -89,8 +89,7 @@ export class MemoryJournal implements Journal {
     checkHolder(by)
     const run = this.#find(id)
     if (run.writer !== undefined) throw heldError(id, run.holder)
-    const { state, counts } = run.summary()
-    if (state === 'finished' && allSucceeded(counts)) {
+    if (outcomeOf(run.summary()) === 'succeeded') {
       throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
     }
     run.holder = { pid: by.pid, host: by.host, command: by.command }
@@ -122,10 +121,8 @@ export class MemoryJournal implements Journal {
           .map((run, i) => ({ ...run.summary(), number: Math.max(0, end - size) + i, run }))
           .reverse()
       },
-      entryOf: async ({ run }) => ({
-        ...run.summary(),
-        labels: labelsOf(await this.#decode(run.options, 'options')),
-      }),
+      labelsOf: async ({ run }) => labelsOf(await this.#decode(run.options, 'options')),
+      summaryOf: ({ run }) => run.summary(),
     })
   }
 

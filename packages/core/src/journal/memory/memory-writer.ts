@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { WaitOptions } from '../../kernel/waiters.ts'
 import { checkNode, checkRow } from '../checks.ts'
 import { cutRecord, cutText } from '../cut.ts'
-import { collectPieces, encodeValue } from '../encode.ts'
+import { collectPieces, encodeValue, nameOfWork } from '../encode.ts'
 import type {
   CommitGuard,
   LogLine,
@@ -68,7 +68,7 @@ export class MemoryRunWriter implements RunWriter {
         this.#put(entry)
         return this.flush()
       }
-      const encoding = encodeValue(transition.node, value, Infinity, this.#clock, guard)
+      const encoding = encodeValue(nameOfWork(transition), value, Infinity, this.#clock, guard)
       if ('body' in encoding) {
         this.#put(entry, [encoding.body])
         return this.flush()
@@ -152,7 +152,7 @@ export class MemoryRunWriter implements RunWriter {
 
 /** Copies: what callers do with their objects afterwards is not history. */
 function entryOf(transition: Transition): Unplaced {
-  const { node, state, attempt, at, error, delay, blockedBy, part } = transition
+  const { node, state, attempt, at, error, delay, blockedBy, part, input } = transition
   checkNodeState(state)
   checkRow(transition)
   return {
@@ -164,6 +164,7 @@ function entryOf(transition: Transition): Unplaced {
     ...(error !== undefined && { error: cutRecord(error) }),
     ...(delay !== undefined && { delay }),
     ...(blockedBy !== undefined && { blockedBy }),
+    ...(input !== undefined && { input: { ...input } }),
   }
 }
 

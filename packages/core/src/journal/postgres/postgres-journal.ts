@@ -25,7 +25,7 @@ import { joinBytes } from '../../sqlite/own-bytes.ts'
 import { readAddress, type PostgresAddress } from '../../store/postgres/address.ts'
 import { Link } from '../../store/postgres/link.ts'
 import { migrate, readVersion } from '../../store/postgres/migrate.ts'
-import { toStored } from '../../store/text.ts'
+import { toStored } from '../../store/stored-text.ts'
 import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
 import { collectPieces, decodeValue, encodePieces, encodeSignal, isOfValue } from '../encode.ts'
 import { CountFold } from '../fold.ts'
@@ -49,7 +49,7 @@ import type {
   RunSummary,
   RunWriter,
 } from '../journal.ts'
-import type { RunOutcome } from '../outcome.ts'
+import { outcomeOf, type RunOutcome } from '../outcome.ts'
 import {
   checkPrune,
   inTurnWithWriters,
@@ -58,7 +58,7 @@ import {
   type SizedRun,
 } from '../prune.ts'
 import { checkRunState, runStateOf } from '../states.ts'
-import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
+import { heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import type { RunChange } from '../batch.ts'
 import { Outbox } from '../outbox.ts'
 import { RowWriter } from '../run-writer.ts'
@@ -212,7 +212,8 @@ class PostgresJournal implements Journal {
 
   /** Makes or migrates the tables. A reader leaves them as they are. */
   async prepare(): Promise<void> {
-    if (!this.#options.readOnly) return migrate(this.#readLink, this.#address)
+    const { readOnly, kernel } = this.#options
+    if (!readOnly) return migrate(this.#readLink, this.#address, kernel.clock)
     if ((await readVersion(this.#readLink, this.#address)) === undefined) {
       throw new HeddleError('HDL_NO_JOURNAL', { path: this.address })
     }
@@ -293,7 +294,8 @@ class PostgresJournal implements Journal {
       const record = await this.#reader.find(id)
       this.#checkWritable()
       const counts = await this.#reader.countFold(record)
-      if (runStateOf(record.state) === 'finished' && allSucceeded(counts.counts())) {
+      const standing = { state: runStateOf(record.state), counts: counts.counts() }
+      if (outcomeOf(standing) === 'succeeded') {
         throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
       }
       await this.#lease.hold()

@@ -6,7 +6,7 @@ import { HeddleError } from '../../errors.ts'
 import type { PostgresAddress } from '../../store/postgres/address.ts'
 import { openRuns } from '../../store/postgres/record-schema.ts'
 import type { Link } from '../../store/postgres/link.ts'
-import { fromStored, toStored } from '../../store/text.ts'
+import { fromStored, toStored } from '../../store/stored-text.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { decodeValue } from '../encode.ts'
 import { CountFold, RunFold, type Counts } from '../fold.ts'
@@ -175,10 +175,8 @@ export class PostgresReader {
           record,
         }))
       },
-      entryOf: async ({ record }) => ({
-        ...summaryOf(record, await this.counts(record)),
-        labels: labelsOf(await this.#decode(record.options)),
-      }),
+      labelsOf: async ({ record }) => labelsOf(await this.#decode(record.options)),
+      summaryOf: async ({ record }) => summaryOf(record, await this.counts(record)),
     })
   }
 

@@ -1,6 +1,6 @@
 /** Rows of several runs as the parameters of `record_3`: columns, not rows. */
 import { arrayWires } from '../../store/postgres/array-wire.ts'
-import { toStored } from '../../store/text.ts'
+import { toStored } from '../../store/stored-text.ts'
 import type { CountFold } from '../fold.ts'
 import type { RunHolder } from '../journal.ts'
 import { checkRunState, nodeStateOf } from '../states.ts'
@@ -28,6 +28,11 @@ interface Standing {
   holder: RunHolder | undefined
 }
 
+/** Characters of the descriptions of nodes in the row that begins at cell `at`. */
+export function describedBy(cells: readonly Cell[], at: number): number {
+  return cells[at + 1] === Kind.nodes ? (cells[at + 6] as string).length : 0
+}
+
 /** One statement's rows. */
 export class RowGroup {
   readonly #lanes: Lane[] = []
@@ -46,6 +51,13 @@ export class RowGroup {
   readonly #standings = new Map<Lane, Standing>()
   readonly #leaving: number[] = []
   readonly #taken = arrayWires('integer', 'bigint')
+
+  #described = 0
+
+  /** Characters of the descriptions of nodes in all its rows. */
+  get described(): number {
+    return this.#described
+  }
 
   get rows(): number {
     return this.#history[0].length
@@ -103,7 +115,10 @@ export class RowGroup {
     const node = cells[at + 2] as string | null
     const state = cells[at + 3] as number | null
     const detail = cells[at + 6] as string | null
-    if (kind === Kind.nodes) lane.counts.addNodes(nodesOf(detail!))
+    if (kind === Kind.nodes) {
+      this.#described += detail!.length
+      lane.counts.addNodes(nodesOf(detail!))
+    }
     if (kind === Kind.node || kind === Kind.success) lane.counts.add(node!, nodeStateOf(state))
     const [runs, positions, kinds, nodes, states, attempts, times, details] = this.#history
     runs.pushNumber(index)

@@ -8,7 +8,7 @@ import { isBusy } from './sqlite-error.ts'
 /**
  * Whether a process has a journal of version 1 or 2 open for writing: there the lock was one for the whole file.
  *
- * The lock is tried only when the description beside it says that somebody took it: then a try can get
+ * The lock is tried only when the description beside it says that it is taken: then a try can get
  * it, for a moment, only after a holder was killed.
  */
 export function isHeld(file: string): boolean {

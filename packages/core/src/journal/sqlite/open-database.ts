@@ -10,7 +10,7 @@
  *   of another program ──▶ HDL_STORE_FAILED
  *   without tables ──▶ HDL_NO_JOURNAL          (for reading: whoever made it was killed, or is about to)
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync } from 'node:sqlite'
@@ -20,6 +20,7 @@ import { migrate } from './migrate.ts'
 import { salvage } from './salvage.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
 import { isDamage, storeError } from './sqlite-error.ts'
+import { makeFolderNow } from '../../files/make-folder.ts'
 
 /** How long to wait for programs that look into the file with other tools. */
 const busyTimeout = 30_000
@@ -35,7 +36,7 @@ export const keptLog: number = 16 * 2 ** 20
 
 export function openForWriting(file: string, durability: Durability): DatabaseSync {
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    makeFolderNow(dirname(file))
     checkLength(file)
     const database = new DatabaseSync(file, { timeout: busyTimeout })
     try {
@@ -123,7 +124,7 @@ class Damage extends Error {
  *
  * The file is not opened for that: to close it would take away all locks that this process has on it
  * (POSIX), those of a journal that is open in another thread among them. Other programs would then
- * take the log for one that nobody uses, and remove it.
+ * take the log for one that is not in use, and remove it.
  */
 function checkLength(file: string): void {
   const { size } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 }

@@ -162,10 +162,8 @@ export class JournalReader {
           row,
         }))
       },
-      entryOf: async ({ row }) => ({
-        ...(await this.#summaryOf(row, live)),
-        labels: labelsOf(await this.#optionsOf(row)),
-      }),
+      labelsOf: async ({ row }) => labelsOf(await this.#optionsOf(row)),
+      summaryOf: ({ row }) => this.#summaryOf(row, live),
     })
   }
 

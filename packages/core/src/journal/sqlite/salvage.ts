@@ -6,12 +6,12 @@
  * read from both ends towards the damage, the history run by run: what is lost is what lies between the
  * first and the last damaged page of a run. Positions stay what they were, so that a gap can be seen.
  * A run whose own record is lost gets one made up from its history, so that its rows can be looked at
- * and gone on with: there may be hundreds of runs on one page.
+ * and resumed: there may be hundreds of runs on one page.
  *
- * A copy that is there already is not made again: somebody may have gone on with it.
+ * A copy that is there already is not made again: a run of it may have been resumed.
  *
  * Known limit: after the copying this process has no more locks on the damaged file (POSIX), also when
- * it has it open for writing. Other programs may then take it for one that nobody uses.
+ * it has it open for writing. Other programs may then take it for one that is not in use.
  */
 import {
   constants,

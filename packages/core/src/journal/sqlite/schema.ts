@@ -78,7 +78,7 @@ export const migrations: readonly Migration[] = [
         host TEXT NOT NULL,
         command TEXT NOT NULL,
         options BLOB NOT NULL,
-        session INTEGER, -- who writes it; NULL when nobody does
+        session INTEGER, -- the session that writes it; NULL when none does
         counts TEXT -- nodes by state, of a run that has ended; filled in when there is time
       ) STRICT;
 

@@ -10,13 +10,14 @@
  *  K3  When the folder is deleted under a living writer, it looks dead. Its runs can then be taken over, and what
  *      it writes is refused in the transaction that would write it (store.ts).
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync } from 'node:sqlite'
 import { takeLock } from '../../files/exclusive-lock.ts'
 import { writersFolder } from './file-names.ts'
 import { isBusy } from './sqlite-error.ts'
+import { makeFolderNow } from '../../files/make-folder.ts'
 
 function lockPath(file: string, name: string): string {
   return join(writersFolder(file), `${name}.lock`)
@@ -27,7 +28,7 @@ export class SessionLock {
   readonly #database: DatabaseSync
 
   constructor(file: string, name: string) {
-    mkdirSync(writersFolder(file), { recursive: true })
+    makeFolderNow(writersFolder(file))
     this.#path = lockPath(file, name)
     this.#database = takeLock(this.#path)
   }

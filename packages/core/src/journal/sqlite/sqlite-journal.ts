@@ -47,7 +47,7 @@ import type {
   RunSummary,
   RunWriter,
 } from '../journal.ts'
-import type { RunOutcome } from '../outcome.ts'
+import { outcomeOf, type RunOutcome } from '../outcome.ts'
 import {
   checkPrune,
   inTurnWithWriters,
@@ -56,7 +56,7 @@ import {
   type SizedRun,
 } from '../prune.ts'
 import { runStateOf } from '../states.ts'
-import { allSucceeded, heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
+import { heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
 import type {
   ClaimAnswer,
   ClaimWire,
@@ -165,9 +165,10 @@ class SqliteJournal implements Journal {
     const holder = holderOf(by)
     const found = await side.ask({ type: 'find', run: id })
     if (found === undefined) throw this.#unknown(id)
-    if (runStateOf(found.state) === 'finished') {
+    const state = runStateOf(found.state)
+    if (state === 'finished') {
       const counts = await this.#ask({ type: 'counts', run: id })
-      if (allSucceeded(counts)) {
+      if (outcomeOf({ state, counts }) === 'succeeded') {
         throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
       }
     }
@@ -408,8 +409,8 @@ class SqliteJournal implements Journal {
   }
 
   async #release(enough: AbortSignal): Promise<void> {
-    // First those who read: the last to close the database moves the log into it. A thread that failed has
-    // told so to who asked it; what it leaves is made up for at the next opening.
+    // Readers first: the last one that closes the database moves the log into it. The callers of a thread that failed have
+    // its error; what it leaves behind is repaired at the next opening.
     const reader = await this.#reader?.catch(() => undefined)
     await reader?.stop({ signal: enough }).catch(() => undefined)
     await this.#lease?.[Symbol.asyncDispose]().catch(() => undefined)

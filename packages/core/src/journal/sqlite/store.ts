@@ -375,7 +375,7 @@ export class JournalStore {
     return found?.closed_at === null && isSessionAlive(this.#file, found)
   }
 
-  /** Sessions of processes that were killed. Runs that nobody has seen yet give their keys back. */
+  /** Sessions of processes that were killed. Runs that were never visible give their keys back. */
   #closeDeadSessions(at: number): void {
     const open = this.#database
       .prepare('SELECT session, pid, lock FROM session WHERE closed_at IS NULL')
@@ -621,7 +621,7 @@ export class JournalStore {
     return this.#logPages >= checkpointPages
   }
 
-  /** Whether there is something that is better done while nobody waits. */
+  /** Whether there is something that is better done while no caller waits. */
   get hasIdleWork(): boolean {
     return this.isLogLong || this.#counting.length > 0
   }

@@ -111,7 +111,7 @@ export class ValueFiles {
     try {
       return await work
     } catch (error) {
-      // The folder was made, or was there: somebody has removed it since.
+      // The folder was made, or was there: it has been removed since.
       if (codeOf(error) === 'ENOENT') throw this.#gone()
       throw storeError(this.#folder, 'hold a large value', error)
     }

@@ -218,7 +218,7 @@ export class WriteSide {
   #send(batch: BatchWire): void {
     this.change(batch, batch.bodies).then(
       (answer) => this.#onDurable(batch.batch, answer as BatchAnswer),
-      // Everyone who waits for it has been told.
+      // Every caller that waits for it has been notified.
       () => undefined,
     )
   }

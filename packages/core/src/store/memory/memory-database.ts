@@ -62,6 +62,9 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
     this.#shards = Array.from({ length: shards }, () => ({ owner: undefined, epoch: 0 }))
   }
 
+  /** Other versions cannot reach it. */
+  async checkVersion(): Promise<void> {}
+
   async openSession(_server: ServerId, session: SessionId): Promise<void> {
     // D4: a late copy of this call must not open a session that was fenced meanwhile.
     if (!this.#sessions.has(session)) this.#sessions.set(session, newSession())

@@ -1,14 +1,15 @@
 /** The tables of roles in memory. Each index is a sorted list: a page costs a search, the page, and what was written since the last one. */
-import { HeddleError } from '../../errors.ts'
+import { describe } from '../../errors.ts'
 import {
+  checkRecord,
   compareValues,
   mostRecords,
   readQuery,
+  rowRefused,
   type AnyQuery,
   type AnyTable,
   type ChangeRefusal,
   type ColumnOf,
-  type ColumnType,
   type Comparable,
   type Stored,
   type StoredRecord,
@@ -126,11 +127,13 @@ class MemoryTable {
   }
 
   check(record: StoredRecord): void {
-    for (const [column, type] of Object.entries(this.#table.columns)) {
-      const value = (record as unknown as Values)[column]
-      if (value === undefined || value === null || isOfType[type](value)) continue
-      const cause = `${this.#table.name}.${column} is not ${type}`
-      throw new HeddleError('HDL_ROW_REFUSED', { store: 'The database', cause })
+    checkRecord(this.#table, record)
+    try {
+      for (const [column, type] of Object.entries(this.#table.columns)) {
+        if (type === 'json') copyOf(type, (record as unknown as Values)[column] ?? null)
+      }
+    } catch (error) {
+      throw rowRefused(describe(error))
     }
   }
 
@@ -220,14 +223,6 @@ class MemoryTable {
   }
 }
 
-const isOfType: Readonly<Record<ColumnType, (value: unknown) => boolean>> = {
-  text: (value) => typeof value === 'string',
-  number: (value) => typeof value === 'number',
-  boolean: (value) => typeof value === 'boolean',
-  bytes: (value) => value instanceof Uint8Array,
-  json: () => true,
-}
-
 /** What the caller changes later is not stored. */
 function copyOf(type: string, value: unknown): unknown {
   if (type === 'bytes') return Uint8Array.from(value as Uint8Array)
@@ -295,6 +290,8 @@ export class MemoryTables implements Tables {
   }
 
   async change(changes: readonly TableChange[]): Promise<ChangeRefusal | undefined> {
+    for (const { table, record } of changes)
+      if (record !== undefined) this.#table(table).check(record)
     const undo: (() => void)[] = []
     for (const [index, change] of changes.entries()) {
       const refusal = this.#change(change, index, undo)

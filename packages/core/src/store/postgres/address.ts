@@ -3,6 +3,11 @@
  * `artifacts=folder:/PATH` keeps artifacts in a folder that all machines see, instead of in the database.
  */
 import { HeddleError } from '../../errors.ts'
+import { suggest } from '../../kernel/suggest.ts'
+
+/** Words of an address whose misspelling would silently mean something else. What is like none of them is for the driver. */
+const ownWords = ['schema', 'artifacts', 'sslmode', 'sslrootcert']
+const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 /** The schema that holds the tables when the address names none. */
 const defaultSchema = 'heddle'
@@ -30,13 +35,10 @@ export function isPostgresAddress(address: string): boolean {
 export function readAddress(address: string): PostgresAddress {
   if (!isPostgresAddress(address)) throw notPostgres()
   const url = parse(address)
+  checkWords(url.searchParams)
   const schema = url.searchParams.get('schema') ?? defaultSchema
   if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
-    throw new HeddleError('HDL_BAD_OPTION', {
-      option: 'schema',
-      value: schema,
-      expected: 'lower-case letters, digits and underscores, at most 48',
-    })
+    throw badWord('schema', schema, 'lower-case letters, digits and underscores, at most 48')
   }
   const artifacts = folderOf(url.searchParams.get('artifacts'))
   url.searchParams.delete('schema')
@@ -53,6 +55,21 @@ function parse(address: string): URL {
   }
 }
 
+function checkWords(words: URLSearchParams): void {
+  for (const word of words.keys()) {
+    const meant = ownWords.includes(word) ? undefined : suggest(word, ownWords)
+    if (meant !== undefined) throw badWord('address', `?${word}=…`, `?${meant}=…`)
+  }
+  const mode = words.get('sslmode')
+  if (mode !== null && !sslModes.includes(mode)) {
+    throw badWord('sslmode', mode, `one of ${sslModes.join(', ')}`)
+  }
+}
+
+function badWord(option: string, value: string, expected: string): HeddleError {
+  return new HeddleError('HDL_BAD_OPTION', { option, value, expected })
+}
+
 function notPostgres(): HeddleError {
   return new HeddleError('HDL_BAD_OPTION', {
     option: 'address',
@@ -64,11 +81,7 @@ function notPostgres(): HeddleError {
 function folderOf(text: string | null): string | undefined {
   const [, folder] = /^folder:(\/.*)$/.exec(text ?? '') ?? []
   if (text === null || folder !== undefined) return folder
-  throw new HeddleError('HDL_BAD_OPTION', {
-    option: 'artifacts',
-    value: text,
-    expected: 'folder:/PATH, from the root',
-  })
+  throw badWord('artifacts', text, 'folder:/PATH, from the root')
 }
 
 function shownOf(

@@ -1,8 +1,8 @@
 /** A commit as the parameters of `commit_1` and `commit_2`: columns, not rows, because arrays are what a statement can take many of. */
 import type { SessionId, ShardBatch } from '../database.ts'
 import type { StoreRow } from '../roles.ts'
-import type { ColumnType, StoredRecord, TableList } from '../tables.ts'
-import { toStored } from '../text.ts'
+import { checkRecord, type AnyTable, type StoredRecord, type TableList } from '../tables.ts'
+import { toStored } from '../stored-text.ts'
 import { namesOf } from './table-schema.ts'
 
 /** Batches are counted from 1, as arrays of PostgreSQL are. */
@@ -79,20 +79,22 @@ export function recordParameters(
       const table = tables.owned(row.table)
       const { writer } = namesOf(table)
       const [id, wire] =
-        row.kind === 'put' ? [row.record.id, recordWire(table.columns, row.record)] : [row.id, null]
+        row.kind === 'put' ? [row.record.id, recordWire(table, row.record)] : [row.id, null]
       push(records, index + 1, writer, toStored(id), wire)
     }
   }
   return records[0]!.length === 0 ? undefined : records
 }
 
-/** A record as JSON: an array of its columns. JSON has neither bytes nor infinity, and PostgreSQL's text no U+0000. */
-export function recordWire(
-  columns: Readonly<Record<string, ColumnType>>,
-  record: StoredRecord,
-): string {
+/**
+ * A record as JSON: an array of its columns. JSON has neither bytes nor infinity, and PostgreSQL's text no U+0000.
+ *
+ * @throws `HDL_ROW_REFUSED`.
+ */
+export function recordWire(table: AnyTable, record: StoredRecord): string {
+  checkRecord(table, record)
   const values = record as unknown as Readonly<Record<string, unknown>>
-  const cells = Object.entries(columns).map(([column, type]) => {
+  const cells = Object.entries(table.columns).map(([column, type]) => {
     const value = values[column]
     if (value === undefined || value === null) return null
     switch (type) {

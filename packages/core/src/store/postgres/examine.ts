@@ -16,10 +16,14 @@ export interface PostgresReport {
   readonly tables: number | undefined
   /** The version that this code makes. */
   readonly known: number
-  /** Whether this user can make the tables, or owns them. */
+  /** Whether this user can make the tables, or owns them: each week of runs has tables of its own. */
   readonly mayMigrate: boolean
   /** Whether this user can write the tables that are there. */
   readonly mayWrite: boolean
+  /** Whether it refuses every change: a replica, or `default_transaction_read_only = on`. */
+  readonly isReadOnly: boolean
+  /** Of text in this database: `UTF8`. */
+  readonly encoding: string
   readonly transport: PostgresTransport
   /** Whether another program is between: one whose clients keep a connection, or one that shares them between transactions. */
   readonly pooler: 'none' | 'session' | 'transaction'
@@ -48,8 +52,11 @@ interface PostgresConnections {
   readonly needed: number
 }
 
-/** Connections of one server: those of its store (postgres-database.ts) and of its journal (postgres-journal.ts). */
-const connectionsOfServer = 4 + 3
+/**
+ * Connections of one server: those of its shards (postgres-database.ts), of its journal with its artifacts (postgres-journal.ts), and one
+ * for its people, schedules and workers.
+ */
+const connectionsOfServer = 4 + 4 + 1
 
 const statement = `SELECT
   current_setting('server_version'),
@@ -63,7 +70,7 @@ const statement = `SELECT
   coalesce((
     SELECT bool_and(has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
       AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')) FROM pg_class
-    WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p')), true),
+    WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p') AND NOT relispartition), true),
   least(
     current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
       - coalesce(current_setting('reserved_connections', true), '0')::integer,
@@ -71,7 +78,8 @@ const statement = `SELECT
     (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())),
   (SELECT sum(numbackends)::integer FROM pg_stat_database),
   current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
-  current_setting('synchronous_standby_names')`
+  current_setting('synchronous_standby_names'),
+  current_setting('transaction_read_only') = 'on', current_setting('server_encoding')`
 
 type Row = [
   version: string,
@@ -85,6 +93,8 @@ type Row = [
   fullPages: string,
   commit: string,
   standbys: string,
+  isReadOnly: boolean,
+  encoding: string,
 ]
 
 /** Milliseconds to wait for an answer. */
@@ -115,6 +125,7 @@ export async function examinePostgres(
     const sentAt = clock.wallTime()
     const [row] = await link.call<Row>('be examined', statement, [read.schema])
     const [version, number, serverTime, mayMigrate, mayWrite, most, used] = row!
+    const [isReadOnly, encoding] = row!.slice(-2) as [boolean, string]
     // The server read its clock somewhere between sending and the answer.
     const clockDifference = serverTime - (sentAt + clock.wallTime()) / 2
     return {
@@ -125,6 +136,8 @@ export async function examinePostgres(
       known: schemaVersion,
       mayMigrate,
       mayWrite,
+      isReadOnly,
+      encoding,
       transport: transportOf(client!),
       pooler: await findPooler(client!.processID, link, second),
       connections: { most, used, needed: connectionsOfServer },

@@ -1,13 +1,27 @@
 import { HeddleError } from '../../errors.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { AnyTable } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
 import { isRefused, type Link } from './link.ts'
+import { callPatiently } from './patient-call.ts'
 import { migrations, oldestVersion, schemaVersion } from './schema.ts'
 import { declarationOf, namesOf } from './table-schema.ts'
 
 /** Codes of two processes that make the same tables at the same moment: one of them tries again. */
 const collisions = ['23505', '42P06', '42P07', '40P01', 'XX000']
 const mostAttempts = 5
+
+/**
+ * Milliseconds that a migration waits for one lock. Servers that write wait behind it: when a transaction is kept open (a backup,
+ * a person at a prompt), it steps aside and tries again, so that they go on.
+ */
+const lockWithin = 500
+
+/** Milliseconds after which it gives up. */
+const retryFor = 60_000
+
+/** The code of a lock that was not granted in time. */
+const lockTimeout = '55P03'
 
 /** Undefined tables, or an undefined schema. */
 const absent = ['42P01', '3F000']
@@ -38,19 +52,38 @@ export async function readVersion(
  *
  * @throws `HDL_JOURNAL_NEWER` when the tables are of a version that this code cannot work on.
  */
-export async function migrate(link: Link, address: PostgresAddress): Promise<void> {
-  const found = await readVersion(link, address)
-  checkVersion(address, found)
+export async function migrate(link: Link, address: PostgresAddress, clock: Clock): Promise<void> {
+  const found = await checkVersion(link, address)
   if (found !== undefined && found.version >= schemaVersion) return
-  await makeTables(link, migrationOf(address.schema))
+  await makeTables(link, address, clock, migrationOf(address.schema))
+}
+
+/**
+ * Whether this code may work on the tables: a newer server may have migrated them since.
+ *
+ * @throws `HDL_JOURNAL_NEWER`.
+ */
+export async function checkVersion(
+  link: Link,
+  address: PostgresAddress,
+): Promise<Version | undefined> {
+  const found = await readVersion(link, address)
+  if (found === undefined || found.oldest <= schemaVersion) return found
+  throw new HeddleError('HDL_JOURNAL_NEWER', {
+    path: address.shown,
+    found: found.version,
+    known: schemaVersion,
+  })
 }
 
 /** Makes what is missing of the tables that roles declare (T1). The tables of the store are there. */
 export async function declareTables(
   link: Link,
-  { schema }: PostgresAddress,
+  address: PostgresAddress,
+  clock: Clock,
   tables: Iterable<AnyTable>,
 ): Promise<void> {
+  const { schema } = address
   const seen = new Set<string>()
   for (const row of await link.call<[string]>(
     'be read',
@@ -65,28 +98,35 @@ export async function declareTables(
   const body = missing.map(declarationOf).join('\n').replaceAll('@.', `${schema}.`)
   await makeTables(
     link,
-    `DO $do$ BEGIN LOCK TABLE ${schema}.meta IN EXCLUSIVE MODE; ${body} END $do$`,
+    address,
+    clock,
+    `DO $do$ BEGIN ${limitLocks} LOCK TABLE ${schema}.meta IN EXCLUSIVE MODE; ${body} END $do$`,
   )
 }
 
-async function makeTables(link: Link, statement: string): Promise<void> {
+/** For the transaction that it is in. */
+const limitLocks = `PERFORM set_config('lock_timeout', '${lockWithin}', true);`
+
+async function makeTables(
+  link: Link,
+  { shown }: PostgresAddress,
+  clock: Clock,
+  statement: string,
+): Promise<void> {
+  const action = 'make its tables'
   for (let attempt = 1; ; attempt++) {
     try {
-      await link.call('make its tables', statement)
+      await callPatiently(link, { clock, retryFor }, action, statement, [])
       return
     } catch (error) {
+      if (isRefused(error, lockTimeout)) {
+        const cause = `a transaction has held a lock on them for ${retryFor / 1_000} s; wait until it has ended (a backup, for instance) and start again`
+        const details = { store: shown, action, cause }
+        throw new HeddleError('HDL_STORE_FAILED', details, { cause: error })
+      }
       if (attempt === mostAttempts || !isRefused(error, ...collisions)) throw error
     }
   }
-}
-
-function checkVersion({ shown }: PostgresAddress, found: Version | undefined): void {
-  if (found === undefined || found.oldest <= schemaVersion) return
-  throw new HeddleError('HDL_JOURNAL_NEWER', {
-    path: shown,
-    found: found.version,
-    known: schemaVersion,
-  })
 }
 
 /** One statement, so one transaction: of two processes the second waits, and then finds everything done. */
@@ -98,8 +138,14 @@ function migrationOf(schema: string): string {
   return `DO $do$
     DECLARE seen integer;
     BEGIN
+      ${limitLocks}
       IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF;
       IF to_regclass('${schema}.meta') IS NULL THEN
+        -- SQL_ASCII keeps any bytes.
+        IF current_setting('server_encoding') NOT IN ('UTF8', 'SQL_ASCII') THEN
+          RAISE EXCEPTION 'the encoding of the database is %, which cannot hold all text. Use a database that was made with ENCODING ''UTF8'' TEMPLATE template0',
+            current_setting('server_encoding');
+        END IF;
         CREATE TABLE ${schema}.meta (
           only_row boolean PRIMARY KEY CHECK (only_row),
           version integer NOT NULL,

@@ -4,8 +4,9 @@
  * Connections, each made when it is needed: one that writes batches, one for leases, so that a slow commit delays no
  * renewal, one for what roles read and post, one for wakes.
  */
-import { describe, HeddleError } from '../../errors.ts'
+import { HeddleError } from '../../errors.ts'
 import { checkCount } from '../../kernel/check.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
 import type {
@@ -22,23 +23,21 @@ import type {
 import type { Message } from '../mailbox.ts'
 import type { StoreDatabase, StoreRow } from '../roles.ts'
 import { TableList, type AnyTable } from '../tables.ts'
-import { fromStored, toStored } from '../text.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 import { readAddress, type PostgresAddress } from './address.ts'
 import { commitParameters, recordParameters } from './commit-parameters.ts'
 import { isRefused, Link } from './link.ts'
-import { declareTables, migrate } from './migrate.ts'
+import { checkVersion, declareTables, migrate } from './migrate.ts'
 import { PostgresTables } from './postgres-tables.ts'
+import { rowRefusedBy } from './row-refused.ts'
 import { Wakes } from './wakes.ts'
 
 /** Commits between two looks for rows that are not needed any more. */
 const sweepEvery = 1_000
 
-/** Another server has taken a name at this moment: the commit was rolled back, and is sent again. */
-const collisions = ['23505', '40P01']
+/** Another server has written at this moment, such as taken a name: the commit was rolled back, and is sent again. */
+const collisions = ['23505', '40001', '40P01']
 const mostAttempts = 10
-
-/** Codes that say that a value cannot be held: of a wrong form, absent or forbidden in its column, too large. */
-const ofRows = /^(22|54|23502|23514)/
 
 type PairWire = readonly [shard: number, epoch: number]
 type RefusalWire =
@@ -77,6 +76,7 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
   readonly tables: PostgresTables
   readonly #address: PostgresAddress
   readonly #list: TableList
+  readonly #clock: Clock
   readonly #writer: Link
   readonly #leases: Link
   readonly #reader: Link
@@ -88,6 +88,7 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     const { clock } = kernel
     const shared = { address, clock, answerWithin }
     this.#address = address
+    this.#clock = clock
     this.#list = new TableList(options.tables)
     this.#writer = new Link({ ...shared, name: 'heddle writer' })
     this.#leases = new Link({ ...shared, name: 'heddle leases' })
@@ -98,8 +99,12 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
   }
 
   async migrate(): Promise<void> {
-    await migrate(this.#reader, this.#address)
-    await declareTables(this.#reader, this.#address, this.#list)
+    await migrate(this.#reader, this.#address, this.#clock)
+    await declareTables(this.#reader, this.#address, this.#clock, this.#list)
+  }
+
+  async checkVersion(): Promise<void> {
+    await checkVersion(this.#reader, this.#address)
   }
 
   async openSession(_server: ServerId, session: SessionId): Promise<void> {
@@ -152,14 +157,8 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
       const parameters = commitParameters(session, number, batches)
       return [parameters, recordParameters(this.#list, batches)] as const
     } catch (error) {
-      throw error instanceof HeddleError ? error : this.#rowRefused(error)
+      throw rowRefusedBy(this.#address, error) ?? error
     }
-  }
-
-  /** D6. */
-  #rowRefused(cause: unknown): HeddleError {
-    const details = { store: this.#address.shown, cause: describe(cause) }
-    return new HeddleError('HDL_ROW_REFUSED', details, { cause })
   }
 
   async #commit(name: string, parameters: readonly unknown[]): Promise<RefusalWire[] | null> {
@@ -167,8 +166,9 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
       try {
         return await this.#call<RefusalWire[] | null>(this.#writer, name, parameters)
       } catch (error) {
-        if (isRefused(error) && ofRows.test(error.sqlState)) throw this.#rowRefused(error.cause)
-        if (attempt === mostAttempts || !isRefused(error, ...collisions)) throw error
+        const isCollision = isRefused(error, ...collisions)
+        if (attempt < mostAttempts && isCollision) continue
+        throw rowRefusedBy(this.#address, error) ?? error
       }
     }
   }

@@ -17,27 +17,30 @@ import {
   type TableQuery,
   type Tables,
 } from '../tables.ts'
-import { fromStored, toStored } from '../text.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 import type { PostgresAddress } from './address.ts'
 import { recordWire } from './commit-parameters.ts'
 import { isRefused, type Link } from './link.ts'
+import { rowRefusedBy } from './row-refused.ts'
 import { namesOf } from './table-schema.ts'
 
 /** Raised by `change_1`: nothing was changed. */
 const refusedState = 'HD002'
 
-/** Two changes at a time have locked tables in the way of each other: one is sent again. */
-const deadlock = '40P01'
+/** Two changes at a time are in the way of each other: one is sent again. The first where transactions are serializable. */
+const collisions = ['40001', '40P01']
 const mostAttempts = 5
 
 export class PostgresTables implements Tables {
   readonly #link: Link
+  readonly #address: PostgresAddress
   readonly #schema: string
   readonly #list: TableList
 
-  constructor(link: Link, { schema }: PostgresAddress, list: TableList) {
+  constructor(link: Link, address: PostgresAddress, list: TableList) {
     this.#link = link
-    this.#schema = schema
+    this.#address = address
+    this.#schema = address.schema
     this.#list = list
   }
 
@@ -72,15 +75,15 @@ export class PostgresTables implements Tables {
   }
 
   async change(changes: readonly TableChange[]): Promise<ChangeRefusal | undefined> {
-    const parameters = this.#parametersOf(changes)
     for (let attempt = 1; ; attempt++) {
       try {
         const statement = `SELECT ${this.#schema}.change_1($1, $2, $3, $4, $5, $6)`
-        await this.#link.call('change records', statement, parameters)
+        await this.#link.call('change records', statement, this.#parametersOf(changes))
         return undefined
       } catch (error) {
         if (isRefused(error, refusedState)) return refusalOf(error)
-        if (attempt === mostAttempts || !isRefused(error, deadlock)) throw error
+        if (attempt < mostAttempts && isRefused(error, ...collisions)) continue
+        throw rowRefusedBy(this.#address, error) ?? error
       }
     }
   }
@@ -89,7 +92,7 @@ export class PostgresTables implements Tables {
     const rows = changes.map(({ table: name, id, record, expect }) => {
       const table = this.#list.get(name)
       const { table: stored, writer, taken = null } = namesOf(table)
-      const wire = record === undefined ? null : recordWire(table.columns, record)
+      const wire = record === undefined ? null : recordWire(table, record)
       const expected = expect === 'absent' ? 0 : (expect ?? null)
       return [stored, writer, taken, toStored(id), wire, expected] as const
     })
@@ -119,7 +122,9 @@ export class PostgresTables implements Tables {
     values: readonly unknown[],
   ): Promise<Stored<R>[]> {
     const table = this.#list.get(name)
-    const columns = Object.keys(table.columns).map((column) => `, "${column}"`)
+    const columns = Object.entries(table.columns).map(
+      ([column, type]) => `, ${cellOf(column, type)}`,
+    )
     const from = `${this.#schema}.${namesOf(table).table}`
     const statement = `SELECT id, revision::float8${columns.join('')} FROM ${from} ${clause}`
     const rows = await this.#link.call<[string, number, ...unknown[]]>('be read', statement, values)
@@ -170,8 +175,14 @@ function recordOf<R>(
   return { ...record, revision } as unknown as Stored<R>
 }
 
+/** Numbers are read as their eight bytes: as text they are rounded where `extra_float_digits` is 0. */
+function cellOf(column: string, type: ColumnType): string {
+  return type === 'number' ? `float8send("${column}")` : `"${column}"`
+}
+
 function valueOf(type: ColumnType, cell: unknown): unknown {
   if (type === 'text') return fromStored(cell as string)
+  if (type === 'number') return (cell as Buffer).readDoubleBE()
   return type === 'json' ? (JSON.parse(fromStored(cell as string)) as unknown) : cell
 }
 

@@ -153,8 +153,8 @@ export function declarationOf(declared: AnyTable): string {
     CREATE TABLE IF NOT EXISTS @.${table} (
       id text COLLATE "C" PRIMARY KEY, shard smallint, revision bigint NOT NULL DEFAULT 1
     ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
-    CREATE INDEX IF NOT EXISTS ${table}_shard ON @.${table} (shard) WHERE shard IS NOT NULL;
-    ${entries.map(([column, type]) => `ALTER TABLE @.${table} ADD COLUMN IF NOT EXISTS ${quoted(column)} ${sqlTypes[type]};`).join('\n')}
+    ${unlessThere(`${table}_shard`, `CREATE INDEX ${table}_shard ON @.${table} (shard) WHERE shard IS NOT NULL`)}
+    ${entries.map(([column, type]) => columnOf(table, column, sqlTypes[type])).join('\n')}
     ${indexes.map((list) => indexOf(table, list, false)).join('\n')}
     ${unique.map((list) => indexOf(table, list, true)).join('\n')}
     CREATE OR REPLACE FUNCTION @.${writer}(p_shards smallint[], p_ids text[], p_records jsonb[])
@@ -171,10 +171,22 @@ export function declarationOf(declared: AnyTable): string {
     INSERT INTO @.role_table (name, signature) VALUES ('${name}', '${signature}') ON CONFLICT DO NOTHING;`
 }
 
+/** What is there is not locked: also ADD COLUMN IF NOT EXISTS would wait for all who read the table, and all others behind it. */
+function unlessThere(relation: string, statement: string): string {
+  return `IF to_regclass('@.${relation}') IS NULL THEN ${statement}; END IF;`
+}
+
+function columnOf(table: string, column: string, type: string): string {
+  return `IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('@.${table}') AND attname = '${column}') THEN
+      ALTER TABLE @.${table} ADD COLUMN ${quoted(column)} ${type};
+    END IF;`
+}
+
 function indexOf(table: string, columns: readonly string[], isUnique: boolean): string {
   const list = [...columns.map(quoted), ...(isUnique ? [] : ['id'])].join(', ')
   const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX'
-  return `CREATE ${kind} IF NOT EXISTS ${table}_${digest(columns.join())} ON @.${table} (${list});`
+  const name = `${table}_${digest(columns.join())}`
+  return unlessThere(name, `CREATE ${kind} ${name} ON @.${table} (${list})`)
 }
 
 /** Finds another record that has the values of a unique list. */

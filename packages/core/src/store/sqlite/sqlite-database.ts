@@ -16,6 +16,7 @@ import type {
 import type { Message } from '../mailbox.ts'
 import type { StoreDatabase, StoreRow } from '../roles.ts'
 import {
+  checkRecord,
   mostRecords,
   readQuery,
   TableList,
@@ -55,6 +56,9 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
     await this.#change({ type: 'declare', tables: [...this.#list] })
   }
 
+  /** The file was checked when it was opened; a newer process refuses one that an older one has open. */
+  async checkVersion(): Promise<void> {}
+
   async openSession(_server: ServerId, session: SessionId): Promise<void> {
     await this.#change({ type: 'open session', session })
   }
@@ -85,6 +89,11 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
       for (const row of rows) if ('table' in row) named.add(row.table)
     }
     const tables = [...named].map((name) => this.#list.owned(name))
+    for (const { rows } of batches) {
+      for (const row of rows) {
+        if (row.kind === 'put') checkRecord(this.#list.get(row.table), row.record)
+      }
+    }
     return this.#change({ type: 'commit', session, number, batches, tables })
   }
 
@@ -167,6 +176,9 @@ class TablesInFile implements Tables {
   async change(changes: readonly TableChange[]): Promise<ChangeRefusal | undefined> {
     const names = new Set(changes.map(({ table }) => table))
     const tables = [...names].map((name) => this.#list.get(name))
+    for (const { table, record } of changes) {
+      if (record !== undefined) checkRecord(this.#list.get(table), record)
+    }
     return (await this.#link.change({ type: 'change', changes, tables })) as ChangeRefusal
   }
 

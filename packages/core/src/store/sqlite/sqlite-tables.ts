@@ -13,7 +13,7 @@ import {
   type TableChange,
   type TableRow,
 } from '../tables.ts'
-import { fromStored, toStored } from '../text.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 import { declarationsOf, tableOf } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -182,7 +182,6 @@ function cellOf(type: ColumnType, value: unknown): SQLInputValue {
     case 'bytes':
       return toBlob(value as Uint8Array)
     case 'number':
-      // What is none is refused by the type of the column.
       return value as number
     case 'boolean':
       return Number(value)

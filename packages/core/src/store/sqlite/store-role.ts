@@ -27,7 +27,7 @@ import type {
 import type { Message } from '../mailbox.ts'
 import type { StoreRow } from '../roles.ts'
 import type { AnyTable } from '../tables.ts'
-import { fromStored, toStored } from '../text.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 import type { StoreChange, StoreQuestion } from './messages.ts'
 import { storeSchema } from './schema.ts'
 import { SqliteTables } from './sqlite-tables.ts'

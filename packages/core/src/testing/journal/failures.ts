@@ -201,7 +201,8 @@ export const failureCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J6: a failed write is told to all who wait for it, and nothing is written after it',
+    title:
+      'J6: a failed write is reported to every caller that waits for it, and nothing is written after it',
     needs: ['lasting', 'breakable'],
     async run(store) {
       {
@@ -243,7 +244,7 @@ export const failureCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J6: a failure that nobody was told of is told by close()',
+    title: 'J6: a failure that no caller has seen is reported by close()',
     needs: ['lasting', 'breakable'],
     async run(store) {
       const journal = await store.open()

@@ -157,7 +157,7 @@ export const orderCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J3: many commits at once are all told, in the order of their rows',
+    title: 'J3: many commits at once all resolve, in the order of their rows',
     async run(store) {
       await using journal = await store.open()
       const writer = await openRun(journal, 'r')
@@ -181,7 +181,7 @@ export const orderCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J3: flush() waits for rows that nobody committed; close() does so too',
+    title: 'J3: flush() waits for rows that no caller has committed; close() does so too',
     needs: ['lasting'],
     async run(store) {
       {

@@ -26,7 +26,7 @@ const someoneElse = { pid: 1, host: 'other', command: 'heddle run --resume' }
 
 export const runCases: readonly ConformanceCase[] = [
   {
-    title: 'N1 pages of a list hold every run once, newest first, by outcome and by text',
+    title: 'N1 pages of a list hold every run once, newest first, by outcome, by text and by label',
     async run(store) {
       await using journal = await store.open()
       const ends = ['succeeded', 'failed', 'skipped', undefined] as const
@@ -58,6 +58,10 @@ export const runCases: readonly ConformanceCase[] = [
       assert.deepEqual(await names({ outcomes: ['cancelled'] }), [])
       assert.deepEqual(await names({ text: 'TITLE 4' }), ['r4'])
       assert.deepEqual(await names({ text: '%' }), [])
+      assert.deepEqual(await names({ labels: { graph: 'graph 4' } }), ['r4'])
+      assert.deepEqual(await names({ labels: { graph: 'graph 4' }, outcomes: ['failed'] }), [])
+      assert.deepEqual(await names({ labels: { graph: undefined } }), [])
+      assert.equal((await names({ labels: { tenant: undefined } })).length, 8)
       const [newest] = (await journal.list({ limit: 1 })).runs
       assert.deepEqual(newest?.labels, { graph: 'graph 7' })
       assert.deepEqual(newest?.counts, { waiting: 1 })
@@ -216,12 +220,17 @@ export const runCases: readonly ConformanceCase[] = [
         ['failed', 'finished'],
         ['left', undefined],
         ['done', 'finished'],
+        ['removed', 'finished'],
       ] as const) {
         await using writer = await openRun(journal, id)
         await writer.commit(step('a', id === 'done' ? 'succeeded' : 'failed'))
+        // Taken out of the run on purpose: nothing is left to do.
+        if (id === 'removed') await writer.commit(step('a', 'skipped'))
         if (end !== undefined) writer.setState(end, 5)
       }
-      await assert.rejects(journal.resumeRun('done', someoneElse), withCode('HDL_RUN_ENDED'))
+      for (const id of ['done', 'removed']) {
+        await assert.rejects(journal.resumeRun(id, someoneElse), withCode('HDL_RUN_ENDED'))
+      }
       await assert.rejects(journal.resumeRun('nobody', someoneElse), withCode('HDL_UNKNOWN_RUN'))
       for (const id of ['cancelled', 'failed', 'left']) {
         const both = [journal.resumeRun(id, someoneElse), journal.resumeRun(id, someoneElse)]
@@ -424,6 +433,30 @@ export const runCases: readonly ConformanceCase[] = [
         (row) => row.kind === 'node' && row.state === 'retrying',
       )
       assert.equal(retrying?.kind === 'node' && retrying.delay, 40)
+    },
+  },
+  {
+    title: 'J4: the input of an attempt is kept in its row, and a snapshot says in which one',
+    async run(store) {
+      await using journal = await store.open()
+      const writer = await openRun(journal, 'r', 'a', 'b', 'c')
+      const text = JSON.stringify({ text: '\0 \ud800 é "quoted"' })
+      writer.append(step('a', 'running', { input: { text } }))
+      await writer.commit(step('b', 'succeeded', { input: { text: '[1,2', isCut: true } }), 1)
+      await writer.commit(step('a', 'succeeded'), 2)
+      const error = { name: 'Error', message: 'no' }
+      writer.append(step('c', 'failed', { error, input: { text: '"late"' } }))
+      await writer.flush()
+      const rows = (await all(journal.history('r'))).filter((row) => row.kind === 'node')
+      assert.deepEqual(
+        rows.map(({ input }) => input),
+        [{ text }, { text: '[1,2', isCut: true }, undefined, { text: '"late"' }],
+      )
+      const { nodes } = await journal.snapshot('r')
+      assert.deepEqual(
+        nodes.map(({ inputAt }) => inputAt),
+        [rows[0]!.position, rows[1]!.position, rows[3]!.position],
+      )
     },
   },
   {

@@ -297,7 +297,7 @@ test('an operation after the end of the thread starts a new one; what was under 
   const entry = { version: 1, createdAt: 0, ttl: Infinity }
   await tier.write('key', { ...entry, body: new Uint8Array([1]) })
 
-  // The thread may have answered before it ends; nobody is left without an answer.
+  // The thread may have answered before it ends; no caller is left without an answer.
   const reading = tier.read('key').then(
     (read) => assert.deepEqual(read?.body, new Uint8Array([1])),
     (thrown: unknown) => assert.equal((thrown as HeddleError).code, 'HDL_STORE_FAILED'),

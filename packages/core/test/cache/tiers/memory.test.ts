@@ -23,3 +23,16 @@ test('the highest version is remembered, also when its entry has gone', async ()
 test('options are checked', () => {
   assert.throws(() => memoryTier({ maxBytes: 0 }), { code: 'HDL_BAD_OPTION' })
 })
+
+test('an entry counts with what it takes on the heap besides its bytes: many small ones do not take several times the bound', async () => {
+  const tier = await open({ maxBytes: 2 ** 20 })
+  const body = new Uint8Array(1)
+  for (let n = 0; n < 10_000; n++) {
+    await tier.write(`key ${n}`, { version: n + 1, createdAt: 0, ttl: Infinity, body })
+  }
+  const { entries, bytes, evicted } = tier.stats()
+  // 700 bytes and more were measured for one of them.
+  assert.ok(entries * 600 <= 2 ** 20, `${entries} entries`)
+  assert.ok(bytes <= 2 ** 20)
+  assert.equal(entries + evicted.bytes, 10_000)
+})

@@ -100,7 +100,7 @@ test('J1, J3: connections that are cut lose nothing, and nothing is written twic
   })
   await Promise.all(commits)
   assert.ok(cuts >= 5)
-  // A read is not sent again by itself: its caller is told, and asks once more.
+  // A read is not sent again by itself: its caller gets the error, and asks once more.
   const rows = await retried(() => all(journal.history('r', { from: 2 })))
   assert.deepEqual(
     rows.map((row) => row.kind === 'node' && row.attempt),

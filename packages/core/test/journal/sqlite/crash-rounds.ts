@@ -67,7 +67,7 @@ async function checkRows(journal: Journal, random: Random): Promise<number> {
   for await (const row of journal.history(runId)) {
     assert.ok(row.position > position, 'positions grow')
     position = row.position
-    // A writer goes on with the first step that has not succeeded.
+    // A writer continues with the first step that has not succeeded.
     if (row.kind === 'run') readied = succeeded
     if (row.kind === 'log') assert.equal(row.text, `line ${readied - 1}`)
     if (row.kind !== 'node') continue

@@ -32,7 +32,7 @@ test('V1: a large value is a file with the name of its hash, complete when it is
   assert.deepEqual(await readdir(path.join(folder.path, 'x.db.values')), [stored.file])
 })
 
-test('a value that turns out to be small is no file', async () => {
+test('a value that turns out to be small is not written to a file', async () => {
   await using folder = await newFolder()
   const files = filesIn(folder.path)
   assert.deepEqual(await files.store(pieces(2, 3)), { body: Uint8Array.of(0, 0, 1, 1, 1) })

@@ -206,7 +206,7 @@ test('7: a file that was deleted fails the end of a run, and the rows after a mo
   }
 })
 
-test('7: a file that was emptied in place fails the end of a run, and the rows after a moment', async () => {
+test('7: when the file was emptied in place, the end of a run fails at once, and other rows a moment later', async () => {
   for (const suffix of ['', '-wal']) {
     for (const changes of [[ended], []]) {
       await using folder = await newFolder()
@@ -250,7 +250,7 @@ function countsIn(rig: Rig): unknown {
   return database.prepare('SELECT counts FROM run').get()!['counts']
 }
 
-test('counting the nodes of an ended run waits until nobody waits', async () => {
+test('counting the nodes of an ended run is put off until no caller waits', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(folder.path)
   rig.accept(claimed, { ...batch(1, 30), changes: [opened] }, { ...batch(2), changes: [ended] })

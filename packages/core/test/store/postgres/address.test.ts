@@ -42,6 +42,22 @@ test('a schema is a plain name: it becomes part of statements', () => {
   }
 })
 
+test('a misspelt word and an unknown sslmode are refused; other words are for the driver', () => {
+  for (const [words, meant] of [
+    ['shema=mine', /schema/],
+    ['artefacts=folder:/mnt', /artifacts/],
+    ['ssl_mode=require', /sslmode/],
+    ['sslmode=bogus', /verify-full/],
+  ] as const) {
+    const address = `postgres://u:secret@h/d?${words}`
+    assert.throws(() => readAddress(address), { code: 'HDL_BAD_OPTION', message: meant }, words)
+  }
+  const words =
+    'ssl=true&sslcert=a&sslkey=b&application_name=mine&connect_timeout=5&options=-c%20x=1'
+  const { connectionString } = readAddress(`postgres://h/d?${words}&sslmode=no-verify`)
+  assert.match(connectionString, /ssl=true.*sslmode=no-verify$/)
+})
+
 test('an address that cannot be read is refused without its password', () => {
   assert.throws(
     () => readAddress('postgres://u:secret@h:port/d'),

@@ -23,11 +23,12 @@ test('a server is described, and nothing is changed in it', async () => {
   assert.equal(empty.tables, undefined)
   assert.equal(empty.mayMigrate, true)
   assert.equal(empty.mayWrite, true)
+  assert.deepEqual([empty.isReadOnly, empty.encoding], [false, 'UTF8'])
   assert.ok(empty.risks.includes('fsync = off'))
   assert.deepEqual(empty.transport, { tls: undefined, isVerified: false, isLocal: true })
   assert.equal(empty.pooler, 'none')
   const { most, used, needed } = empty.connections
-  assert.ok(most > 0 && used > 0 && needed === 7, `${used} of ${most}`)
+  assert.ok(most > 0 && used > 0 && needed === 9, `${used} of ${most}`)
   await (await openPostgresDatabase(postgres.address)).close()
   assert.equal((await examinePostgres(postgres.address)).tables, schemaVersion)
 })
@@ -58,6 +59,12 @@ test('a user without rights is noticed, before and after there are tables', asyn
   } finally {
     await admin.client.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`)
   }
+})
+
+test('a server that refuses every change is noticed', async () => {
+  const address = new URL(postgres.address)
+  address.searchParams.set('options', '-c default_transaction_read_only=on')
+  assert.equal((await examinePostgres(address.href)).isReadOnly, true)
 })
 
 async function connected(connectionString: string) {

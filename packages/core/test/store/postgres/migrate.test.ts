@@ -6,7 +6,8 @@ import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Link } from '../../../src/store/postgres/link.ts'
 import { migrate, readVersion } from '../../../src/store/postgres/migrate.ts'
 import { openPostgresDatabase } from '../../../src/store/postgres/postgres-database.ts'
-import { schemaVersion } from '../../../src/store/postgres/schema.ts'
+import { migrations, schemaVersion } from '../../../src/store/postgres/schema.ts'
+import { write } from '../../../src/store/tables.ts'
 
 let postgres: TestDatabase
 before(async () => {
@@ -21,12 +22,72 @@ function linkTo(address: string): Link {
 test('C11: servers that start together make the tables once', async () => {
   const address = `${postgres.address}?schema=together`
   const links = Array.from({ length: 4 }, () => linkTo(address))
-  await Promise.all(links.map((link) => migrate(link, readAddress(address))))
+  await Promise.all(links.map((link) => migrate(link, readAddress(address), systemClock)))
   const version = await readVersion(links[0]!, readAddress(address))
   assert.equal(version?.version, schemaVersion)
   const [row] = await links[0]!.call<[string]>('count', 'SELECT count(*) FROM together.shard')
   assert.equal(Number(row![0]), 256)
   await Promise.all(links.map((link) => link.close()))
+})
+
+for (const [index] of migrations.slice(1).entries()) {
+  const version = index + 1
+  test(`C11: tables of version ${version} are migrated with what is in them`, async () => {
+    const address = `${postgres.address}?schema=from_${version}`
+    const link = linkTo(address)
+    const sql = migrations.slice(0, version).map((each) => each.sql)
+    await link.call(
+      'prepare',
+      `CREATE SCHEMA from_${version};
+        CREATE TABLE from_${version}.meta (only_row boolean PRIMARY KEY, version integer NOT NULL, oldest integer NOT NULL);
+        INSERT INTO from_${version}.meta VALUES (true, ${version}, 1);
+        ${sql.join('').replaceAll('@.', `from_${version}.`)}
+        SELECT from_${version}.renew_1('old', 60000);
+        SELECT from_${version}.acquire_1('old', 256);
+        INSERT INTO from_${version}.job (handle, shard, job, version, input) VALUES ('kept', 3, 'work', '1', '')`,
+    )
+    await using database = await openPostgresDatabase(address)
+    assert.equal((await readVersion(link, readAddress(address)))?.version, schemaVersion)
+    const [open] = await database.openJobs([3])
+    assert.equal(open?.handle, 'kept')
+    // The older server renews as before, and still owns what it owned.
+    const [row] = await link.call<[{ held: unknown[] }]>(
+      'renew',
+      `SELECT from_${version}.renew_1('old', 60000)`,
+    )
+    assert.equal(row![0].held.length, 256)
+    await link.close()
+  })
+}
+
+test('C11: a migration that has to wait for a lock steps aside: older servers go on writing', async () => {
+  const address = `${postgres.address}?schema=aside`
+  const notes = { name: 'desk_note', columns: { text: 'text' } } as const
+  const more = { ...notes, columns: { ...notes.columns, author: 'text' } } as const
+  await using older = await openPostgresDatabase(address, { tables: [notes] })
+  await older.tables.change([write(notes, { id: '1', text: 'before' })])
+  const backup = linkTo(address)
+  const seen = linkTo(address)
+  try {
+    await backup.call(
+      'begin',
+      'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM aside.r_desk_note',
+    )
+    const opening = openPostgresDatabase(address, { tables: [more] })
+    const isWaiting = `SELECT count(*)::integer FROM pg_locks WHERE NOT granted AND relation = 'aside.r_desk_note'::regclass`
+    for (;;) {
+      const [row] = await seen.call<[number]>('look', isWaiting)
+      if (row![0] > 0) break
+    }
+    await older.tables.change([write(notes, { id: '2', text: 'meanwhile' })])
+    assert.equal((await older.tables.list(notes)).length, 2)
+    await backup.call('end', 'COMMIT')
+    await using newer = await opening
+    await newer.tables.change([write(more, { id: '3', text: 'after', author: 'ann' })])
+    assert.equal((await older.tables.list(notes)).length, 3)
+  } finally {
+    await Promise.all([backup.close(), seen.close()])
+  }
 })
 
 test('C11: tables of a newer version are used when they allow it, and refused when not', async () => {
@@ -37,7 +98,10 @@ test('C11: tables of a newer version are used when they allow it, and refused wh
   await (await openPostgresDatabase(address)).close()
   const found = await readVersion(link, readAddress(address))
   assert.equal(found?.version, schemaVersion + 1)
+  await using older = await openPostgresDatabase(address)
+  await older.checkVersion()
   await link.call('change', `UPDATE newer.meta SET oldest = ${schemaVersion + 1}`)
+  await assert.rejects(older.checkVersion(), { code: 'HDL_JOURNAL_NEWER' })
   await assert.rejects(openPostgresDatabase(address), { code: 'HDL_JOURNAL_NEWER' })
   await link.close()
 })
@@ -57,6 +121,24 @@ test('C11: a role that may not create a schema uses one that was made for it', a
   } finally {
     await admin.call('clean up', 'DROP SCHEMA IF EXISTS given CASCADE')
     await admin.call('clean up', 'DROP ROLE plain')
+    await admin.close()
+  }
+})
+
+test('tables are not made in a database whose encoding lacks characters', async () => {
+  const admin = linkTo(postgres.address)
+  const url = new URL(postgres.address)
+  const name = `${url.pathname.slice(1)}_latin`
+  const options = "ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"
+  await admin.call('prepare', `CREATE DATABASE ${name} ${options}`)
+  try {
+    url.pathname = `/${name}`
+    await assert.rejects(openPostgresDatabase(url.href), {
+      code: 'HDL_STORE_FAILED',
+      message: /LATIN1.* ENCODING 'UTF8'/,
+    })
+  } finally {
+    await admin.call('clean up', `DROP DATABASE ${name} WITH (FORCE)`)
     await admin.close()
   }
 })

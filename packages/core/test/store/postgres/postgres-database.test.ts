@@ -11,6 +11,7 @@ import {
 } from '../../../src/store/postgres/postgres-database.ts'
 import type { StoreDatabase, StoreRow } from '../../../src/store/roles.ts'
 import { shardCount, shardOf } from '../../../src/store/shard-of.ts'
+import { write, type StoredRecord, type Table } from '../../../src/store/tables.ts'
 import { storeConformance } from '../../../src/testing/store-conformance.ts'
 
 let postgres: TestDatabase
@@ -53,6 +54,7 @@ type Once = <T>(call: (database: StoreDatabase) => Promise<T>) => Promise<T>
 
 function databaseOfCalls(once: Once): StoreDatabase {
   return {
+    checkVersion: () => once((each) => each.checkVersion()),
     openSession: (...given) => once((each) => each.openSession(...given)),
     renew: (...given) => once((each) => each.renew(...given)),
     acquire: (...given) => once((each) => each.acquire(...given)),
@@ -133,4 +135,44 @@ test('commits that are not needed any more are removed', async () => {
   assert.equal(Number(row![0]), 1)
   assert.deepEqual(await database.fence('a/1'), { last: 1_000, answer: [] })
   await link.close()
+})
+
+interface Measure extends StoredRecord {
+  readonly value?: number
+}
+
+const measures: Table<Measure> = {
+  name: 'test_measure',
+  columns: { value: 'number' },
+  indexes: [['value']],
+}
+
+test('T1: numbers are read exactly where PostgreSQL rounds them in text', async () => {
+  const address = new URL(`${postgres.address}?schema=rounded`)
+  address.searchParams.set('options', '-c extra_float_digits=0')
+  await using database = await openPostgresDatabase(address.href, { tables: [measures] })
+  const values = [0.1 + 0.2, Math.PI, Number.MAX_SAFE_INTEGER, Number.MIN_VALUE, -Infinity]
+  const records = values.map((value, index) => ({ id: `m${index}`, value }))
+  await database.tables.change(records.map((record) => write(measures, record)))
+  const ids = records.map(({ id }) => id)
+  const read = await database.tables.byIds(measures, ids)
+  assert.deepEqual(
+    read.map((record) => record?.value),
+    values,
+  )
+})
+
+/** Some databases have it as their default. What is in the way of another transaction fails there, and is sent again. */
+test('T4: several that write one record at a time where transactions are serializable all succeed', async () => {
+  const address = new URL(`${postgres.address}?schema=serializable`)
+  address.searchParams.set('options', '-c default_transaction_isolation=serializable')
+  const tables = [measures]
+  await using one = await openPostgresDatabase(address.href, { tables })
+  await using two = await openPostgresDatabase(address.href, { tables })
+  for (let round = 0; round < 50; round++) {
+    const changes = [write(measures, { id: 'm', value: round })]
+    await Promise.all([one, two].map((each) => each.tables.change(changes)))
+  }
+  const [read] = await one.tables.byIds(measures, ['m'])
+  assert.equal(read?.revision, 100)
 })

@@ -200,7 +200,7 @@ export class Cluster {
   readonly database: WitnessedDatabase
   readonly plant: Plant | undefined
   readonly servers: SimulatedServer[] = []
-  /** Handles that a caller was told are acknowledged. */
+  /** Handles whose acknowledgement a caller has got. */
   readonly promised = new Set<string>()
   readonly requests: JobRequest[] = []
   readonly #attempts = new Map<string, number>()

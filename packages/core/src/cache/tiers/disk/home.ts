@@ -9,23 +9,15 @@
  *     cache.lock       held by the process that has it open; cache.lock.json says who
  *
  * What is there and is not ours, or is ours and damaged, is left alone: the cache then goes on in
- * the next free name (`…-2`). A cache may start empty at any time; a directory that somebody else
+ * the next free name (`…-2`). A cache may start empty at any time; a directory that another program
  * made, or a newer version of this package, may be all they have.
  */
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { HeddleError } from '../../../errors.ts'
 import { holdLock, type HeldLock } from '../../../files/exclusive-lock.ts'
+import { makeFolderNow } from '../../../files/make-folder.ts'
 
 /** Read as text: "hdlC". */
 const applicationId = 0x68646c43
@@ -34,7 +26,7 @@ const schemaVersion = 1
 const databaseName = 'cache.db'
 const ourNames = /^(files|staging|cache\.(db|lock).*)$/
 
-/** More damaged or foreign directories than anybody should have. */
+/** More damaged or foreign directories than there should ever be. */
 const maxNames = 20
 
 const schema = `
@@ -71,7 +63,7 @@ export interface Home {
 export async function openHome(directory: string, name: string, durable: boolean): Promise<Home> {
   for (let number = 1; number <= maxNames; number++) {
     const path = join(directory, number === 1 ? name : `${name}-${number}`)
-    mkdirSync(path, { recursive: true })
+    makeFolderNow(path)
     if (hasOtherNames(path)) continue
     const lock = await holdLock(join(path, 'cache.lock'), { command: 'a cache on disk' })
     try {
@@ -121,8 +113,8 @@ function isOurs(file: string): boolean {
 
 /** Under the lock. */
 function openDatabase(path: string, durable: boolean): DatabaseSync {
-  mkdirSync(join(path, 'files'), { recursive: true })
-  mkdirSync(join(path, 'staging'), { recursive: true })
+  makeFolderNow(join(path, 'files'))
+  makeFolderNow(join(path, 'staging'))
   const file = join(path, databaseName)
   if (!existsSync(file)) create(file)
   const database = new DatabaseSync(file)

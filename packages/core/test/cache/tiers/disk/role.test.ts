@@ -121,7 +121,7 @@ test('a large value that cannot be written fails at its end, and leaves nothing'
     { id: 3, role: 0, begin: meta('a') },
     { id: 3, piece: bytes() },
     { id: 3, end: true },
-    // Of a value that nobody began.
+    // A piece of a value that was never begun.
     { id: 99, piece: bytes() },
   )
   assert.equal(codeOf(await answer(3)), 'HDL_STORE_FAILED')

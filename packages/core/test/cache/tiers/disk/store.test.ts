@@ -79,7 +79,7 @@ test('D2: a file goes after the last row that names it, and not while it is pinn
   assert.deepEqual(readdirSync(files), ['shared'])
   store.commit([{ type: 'delete', key: 'a', version: 999 }], 0)
   assert.deepEqual(readdirSync(files), ['shared'])
-  // Somebody is about to name it again.
+  // Another entry is about to name it again.
   store.pin('shared')
   store.pin('shared')
   store.commit([{ type: 'delete', key: 'b', version: 999 }], 0)

@@ -1,16 +1,7 @@
 /** Which run of a journal is resumed, or used for a new run, when the caller names none. */
 import { HeddleError } from '../errors.ts'
-import type { Journal, RunSnapshot, RunSummary } from '../journal/journal.ts'
-import { outcomeOf } from '../journal/outcome.ts'
-
-/**
- * Whether a run has something left to do and no process runs it. A node that was skipped in a run which was not cancelled
- * was removed on purpose.
- */
-export function hasWorkLeft(run: Pick<RunSummary, 'state' | 'counts'>): boolean {
-  const outcome = outcomeOf(run)
-  return outcome === 'interrupted' || outcome === 'cancelled' || outcome === 'failed'
-}
+import type { Journal, RunSnapshot } from '../journal/journal.ts'
+import { hasWorkLeft } from '../journal/outcome.ts'
 
 /** Which run `resume: true` means. */
 export interface WantedRun {
@@ -27,7 +18,7 @@ export interface WantedRun {
  * (`Graph.only`) is not the run of its title: it is found only for the same nodes.
  * @throws `HDL_UNKNOWN_RUN` when there is none.
  */
-export async function findRun(
+export async function findEarlierRun(
   journal: Journal,
   which: string | true,
   { title, only, isSource }: WantedRun,

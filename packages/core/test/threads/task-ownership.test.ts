@@ -8,7 +8,7 @@ import {
   slotCount,
   slotOf,
   type Ticket,
-} from '../../src/threads/slots.ts'
+} from '../../src/threads/task-ownership.ts'
 
 test('L1: of claim and revoke exactly one succeeds, whichever comes first', () => {
   const slots = new Slots()

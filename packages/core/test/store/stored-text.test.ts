@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { fromStored, toStored } from '../../src/store/text.ts'
+import { fromStored, toStored } from '../../src/store/stored-text.ts'
 
 test('any text comes back, and what is stored is valid UTF-8 without U+0000', () => {
   const unit = fc.oneof(
