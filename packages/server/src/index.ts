@@ -28,5 +28,12 @@ export {
   type Schedule,
   type ScheduleOptions,
 } from './schedules/schedule.ts'
+export {
+  campaign,
+  type CampaignOptions,
+  type CampaignReduce,
+  type CampaignTuning,
+  type OwnCampaign,
+} from './campaigns/own-campaign.ts'
 export { openPeople, type OpenPeople } from './people/open-people.ts'
 export type { People, TokenScope } from './people/people.ts'

@@ -11,6 +11,11 @@ export interface ServerLimits {
   readonly tenantCapacity?: number | undefined
   /** Attempts in threads at a time, over both stages. `threads`, and on top of them one for priority 0, when absent. */
   readonly thread?: number | PermitOptions | undefined
+  /**
+   * Bytes of the heap that the jobs of one thread may take, at least 16 MiB. A job that takes more fails, and its thread is
+   * replaced. Node's own limit (some gigabytes) when absent.
+   */
+  readonly threadMemory?: number | undefined
   /** Attempts on the loop at a time, over both stages. No limit but the seats when absent: waiting costs no processor. */
   readonly loop?: number | PermitOptions | undefined
   /** Attempts on workers of the fleet at a time, waiting for a worker included. No limit but the seats when absent. */
@@ -54,8 +59,13 @@ export interface ServerLimits {
    * else does not count. 250 when absent.
    */
   readonly readyGap?: number | undefined
-  /** Bytes of a body. 1 MiB when absent, at most 2 MiB: it is parsed on the loop. */
+  /** Bytes of the input of a job. 1 MiB when absent, at most 2 MiB. */
   readonly body?: number | undefined
+  /**
+   * Characters of the longest JSON body that is parsed on the loop. A longer one is parsed in a thread, and comes back to the
+   * loop in slices. 65,536 when absent: two to three milliseconds of the loop at worst.
+   */
+  readonly loopBody?: number | undefined
   /** Bytes of results in memory. 64 MiB when absent. */
   readonly cacheBytes?: number | undefined
   /**
@@ -64,16 +74,21 @@ export interface ServerLimits {
    * PostgreSQL results are rows, which this does not count.
    */
   readonly resultBytes?: number | undefined
+  /** Milliseconds that lines of the log of actions (`GET /actions`) are kept. 400 days when absent; Infinity keeps all of them. */
+  readonly actionAge?: number | undefined
 }
 
 const mostBody = 2 * 2 ** 20
+
+/** Less than this and a thread cannot load its modules. */
+const leastThreadMemory = 16 * 2 ** 20
 
 /** What is expected, and whether a value is that. */
 type Rule = readonly [expected: string, holds: (value: number) => boolean]
 
 const count: Rule = ['a whole number of at least 1', (n) => Number.isInteger(n) && n >= 1]
 const countOrAny: Rule = [`${count[0]}, or Infinity`, (n) => count[1](n) || n === Infinity]
-/** Infinity is no limit. At 0 everything would be too late. */
+/** Infinity means no limit. At 0 everything would be too late. */
 const duration: Rule = ['a number of milliseconds above 0', (n) => n > 0]
 
 const rules: Readonly<
@@ -82,6 +97,10 @@ const rules: Readonly<
   prepareCapacity: count,
   itemCapacity: count,
   tenantCapacity: count,
+  threadMemory: [
+    `a whole number of at least ${leastThreadMemory}`,
+    (n) => count[1](n) && n >= leastThreadMemory,
+  ],
   queue: duration,
   prepare: duration,
   item: duration,
@@ -98,8 +117,10 @@ const rules: Readonly<
   loopGap: countOrAny,
   readyGap: countOrAny,
   body: [`a whole number from 1 to ${mostBody}`, (n) => count[1](n) && n <= mostBody],
+  loopBody: count,
   cacheBytes: count,
   resultBytes: count,
+  actionAge: duration,
 }
 
 const limitNames = {
@@ -130,7 +151,7 @@ function refuseSlots(limits: object): void {
   })
 }
 
-/** The capacity itself knows best. */
+/** Makes a capacity with these options: its own checks refuse what is wrong. */
 function checkPermits({ thread, loop, fleet, resources }: ServerLimits): void {
   try {
     void new Capacity({ thread, loop, fleet, resources })

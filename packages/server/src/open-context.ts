@@ -1,6 +1,7 @@
 /** Opens what the rooms of a server are made from: store, journal, permits, threads, and the watch over the loop. */
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import type { ResourceLimits } from 'node:worker_threads'
 import { HeddleError } from '@heddle/core'
 import {
   commandLine,
@@ -19,7 +20,7 @@ import {
   type CleanupStack,
   type Kernel,
 } from '@heddle/core/lowlevel'
-import { openCluster, type ClusterOptions } from './cluster/cluster.ts'
+import { openCluster } from './cluster/cluster.ts'
 import { fleetTables } from './fleet/tables.ts'
 import type { ServerContext } from './http/context.ts'
 import { describeGap } from './http/describe-gap.ts'
@@ -49,7 +50,16 @@ export async function openContext(
   // A client is answered with 503 at once, and may try again: the server does not try for it.
   const journal =
     options.journal ?? parts.use(await openJournal(address, { kernel, retry: { for: 0 } }))
-  const cluster = isShared ? await openCluster(address, kernel, clusterOptions(options)) : undefined
+  const cluster = isShared
+    ? await openCluster(address, kernel, {
+        advertise: options.advertise,
+        secretFile: options.clusterSecret,
+        // Those of the database that the servers share, whatever journal and artifacts this server was given.
+        artifacts:
+          (options.journal === undefined ? journal.artifacts : undefined) ??
+          parts.use(await openArtifacts(address, { kernel })),
+      })
+    : undefined
   if (cluster !== undefined) {
     parts.use(cluster.database)
     parts.defer(() => cluster.stop())
@@ -82,7 +92,8 @@ export async function openContext(
     kernel,
   })
   cluster?.shareLimits(capacity)
-  const pool = parts.use(new ThreadPool({ capacity, kernel }))
+  const resourceLimits = limits.threadMemory === undefined ? undefined : heapOf(limits.threadMemory)
+  const pool = parts.use(new ThreadPool({ capacity, resourceLimits, kernel }))
   const chores = parts.use(new ThreadPool({ threads: 1, kernel }))
   const { loopGap = 50 } = limits
   const isWatched = loopGap !== Infinity
@@ -109,6 +120,10 @@ export async function openContext(
   }
 }
 
+function heapOf(bytes: number): ResourceLimits {
+  return { maxOldGenerationSizeMb: Math.floor(bytes / 2 ** 20) }
+}
+
 /** A journal, and beside it the folder of the results. */
 interface StorePlaces {
   readonly journal: string
@@ -120,10 +135,6 @@ interface StorePlaces {
 }
 
 const nothingOwn = { cache: undefined, lock: undefined, isShared: false } as const
-
-function clusterOptions({ advertise, clusterSecret }: ServerOptions): ClusterOptions {
-  return { advertise, secretFile: clusterSecret }
-}
 
 function storeOf(store: string): StorePlaces {
   const none = { cache: undefined, lock: undefined }

@@ -72,7 +72,7 @@ export interface ServerOptions {
   readonly log?: LogOptions | undefined
   /** Server-side events that no client sees (warnings, job logs), one line each. */
   readonly onLog?: ((line: ServerLog) => void) | undefined
-  /** The door was closed, whoever asked for it. Told once, with the milliseconds for what was admitted. */
+  /** The door was closed, whoever asked for it. Called once, with the milliseconds for what was admitted. */
   readonly onDrain?: ((deadline: number) => void) | undefined
   readonly kernel?: Kernel | undefined
 }

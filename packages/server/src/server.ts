@@ -10,6 +10,7 @@ import { adminRoom } from './http/admin-room.ts'
 import { makeApp } from './http/app.ts'
 import { isLoopback } from './http/browsers.ts'
 import type { PlacedContext } from './http/context.ts'
+import { Failures } from './http/failures.ts'
 import { makeHttpServer } from './http/http-server.ts'
 import { Arrivals, type ArrivalStats } from './http/lifecycle/arrivals.ts'
 import { Connections, type ConnectionStats } from './http/lifecycle/connections.ts'
@@ -24,6 +25,7 @@ import {
   localAddresses,
   urlOf,
 } from './http/listening.ts'
+import { usualLoopBody } from './http/parse-json.ts'
 import { RouteMetrics } from './http/metrics/route-metrics.ts'
 import type { Drained, Room } from './http/room.ts'
 import { openJobsRoom } from './jobs/room.ts'
@@ -65,7 +67,7 @@ export interface Server extends AsyncDisposable {
   readonly fleet: Place
   readonly state: ServerState
   /**
-   * Takes no new work, waits for what was admitted, then stops. At the deadline who still waits is told.
+   * Takes no new work, waits for what was admitted, then stops. At the deadline callers that still wait get an answer.
    *
    * *Cancellation*: the signal counts as the deadline.
    */
@@ -104,7 +106,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const context = await openContext(options, kernel, { log, note }, parts)
   const { storeWatch, loop, pool } = context
 
-  const people = new People(context.store.tables, kernel)
+  const people = new People(context.store.tables, kernel, { actionAge: limits.actionAge })
   const fleet = openFleetRoom(context, {
     people,
     isLazy: options.jobs === undefined || (options.store ?? 'memory') === 'memory',
@@ -149,6 +151,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const artifacts = openArtifactsRoom({
     store: context.artifacts,
     fleet: fleet.fleet,
+    journal: context.journal,
+    jobs,
     tables: (cluster?.database ?? context.store).tables,
     cluster,
   })
@@ -184,6 +188,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const { clock } = kernel
   const { readyGap = 250 } = limits
   const routeMetrics = new RouteMetrics()
+  const failures = new Failures()
   const figures = {
     drain,
     loop,
@@ -192,6 +197,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     connections,
     arrivals,
     routeMetrics,
+    failures,
     log: () => structured?.stats(),
     clock,
     readyGap,
@@ -213,7 +219,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     rooms: [...rooms, admin, ...(ui === undefined ? [] : [ui])],
     policy: cluster?.forwarding.policyOver(options.policy ?? policy) ?? options.policy ?? policy,
     forwarding: cluster?.forwarding,
+    parsing: {
+      chores: context.chores,
+      clock: kernel.clock,
+      loopBody: limits.loopBody ?? usualLoopBody,
+    },
     errorDetails: options.errorDetails ?? 'operators',
+    failures,
     log,
     note,
     retryAfter: () => jobs.retryAfter(),
@@ -243,7 +255,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     await listenToo(makeServer(listener!), { host: name, port: bound.port, backlog })
   }
 
-  await cluster?.start(urlOf(bound))
+  await cluster?.start(urlOf(bound), ({ message }) => {
+    log('warning', `This server is too old for its store, and drains. ${message}`)
+    drain.begin()
+  })
   const rest = parts.move()
   const stopped = drain.ended.then(async (drained): Promise<Drained> => {
     await links?.stop(drain.isHurried ? 0 : closeGrace)

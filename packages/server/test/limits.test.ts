@@ -5,7 +5,7 @@ import { checkLimits } from '../src/limits.ts'
 import { startServer } from '../src/server.ts'
 
 const wrong: readonly [option: string, limits: object][] = [
-  ...'prepareCapacity itemCapacity body cacheBytes head arrival sending bodies backlog'
+  ...'prepareCapacity itemCapacity body loopBody cacheBytes head arrival sending bodies backlog'
     .split(' ')
     .flatMap((name) =>
       [NaN, -1, 0, 1.5, Infinity, '7', null].map(
@@ -15,12 +15,13 @@ const wrong: readonly [option: string, limits: object][] = [
   ...['connections', 'connectionsPerAddress', 'loopGap'].flatMap((name) =>
     [NaN, -1, 0, 1.5, '7', null].map((value) => [name, { [name]: value }] as [string, object]),
   ),
-  ...['queue', 'prepare', 'item', 'request'].flatMap((name) =>
+  ...['queue', 'prepare', 'item', 'request', 'actionAge'].flatMap((name) =>
     [NaN, -1, 0, '7', null].map((value) => [name, { [name]: value }] as [string, object]),
   ),
   ['drain', { drain: -1 }],
   ['drain', { drain: NaN }],
   ['body', { body: 3 * 2 ** 20 }],
+  ['threadMemory', { threadMemory: 2 ** 20 }],
   ['slots', { slots: 1 }],
   ['loop', { loop: 0 }],
   ['thread', { thread: NaN }],

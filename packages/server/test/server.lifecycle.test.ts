@@ -31,7 +31,7 @@ serviceConformance('ticker', () => {
 serviceConformance('watch over blocked users', () => {
   const clock = new VirtualClock()
   const kernel = { clock, random: seededRandom(1) }
-  const fleet = { hasWorkers: true, block: () => {} }
+  const fleet = { hasWorkers: true, block: () => {}, takeRestored: () => undefined }
   const service = new BlockWatch({ fleet, people: { refusedSince: never }, kernel })
   return { service, occupy: () => clock.advance(1_000), held: () => clock.pending }
 })

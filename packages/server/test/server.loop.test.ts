@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { job } from '@heddle/core'
+import { job, type InputSchema } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { startServer } from '../src/server.ts'
@@ -11,13 +11,17 @@ import { until } from './support/until.ts'
  * Holds up the loop until the process has had a processor for so many milliseconds: the time in which the machine had
  * none for it is not blamed on any code.
  */
-const block = job({ name: 'block' }, ([milliseconds]: [milliseconds: number, again: number]) => {
+function spin(milliseconds: number): void {
   const ran = (): number => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1000
   }
   const enough = ran() + milliseconds
   while (ran() < enough);
+}
+
+const block = job({ name: 'block' }, ([milliseconds]: [milliseconds: number, again: number]) => {
+  spin(milliseconds)
   return 'done'
 })
 
@@ -59,4 +63,33 @@ test('S60 a job that blocks the loop: not ready with the cause, a log line and a
   assert.equal((await call(server, '/readyz')).status, 503)
   await clock.advance(2_000)
   assert.equal((await call(server, '/readyz')).status, 200)
+})
+
+/** A schema that holds up the loop: it runs in the request, before there is a job. */
+const slowSchema: InputSchema<number> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => {
+      spin(400)
+      return { value: value as number }
+    },
+  },
+}
+
+test('S52 a gap of the loop in a request is logged with its route', async () => {
+  const warnings: string[] = []
+  await using server = await startServer({
+    jobs: [job({ name: 'checked', input: slowSchema }, (n: number) => n)],
+    port: 0,
+    threads: 1,
+    limits: { loopGap: 200 },
+    onLog: ({ level, text }) => level === 'warning' && warnings.push(text),
+  })
+  // As above: on a busy machine a gap may have no name.
+  for (let tries = 1; !warnings.at(-1)?.includes('POST /jobs/:name'); tries++) {
+    assert.equal((await call(server, '/jobs/checked?wait=60000', { body: tries })).status, 200)
+    await until(() => warnings.length >= tries)
+  }
+  assert.match(warnings.at(-1)!, /^The event loop was blocked for \d+ ms by POST \/jobs\/:name/)
 })

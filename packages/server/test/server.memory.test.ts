@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
-import { startServer } from '../src/server.ts'
+import { startServer, type Server } from '../src/server.ts'
 import { call } from './support/client.ts'
 
 const fail = (n: number): never => {
@@ -26,9 +26,17 @@ const questions: readonly ((n: number) => Question)[] = [
   (n) => ({ where: '/jobs/even?wait=60000&priority=0', allowed: computed(n) }),
 ]
 
-test('S101 ten thousand requests leave nothing: no work, no request, no waiter, no slot; the cache is bounded', async () => {
+/** How many fields a health check has: its numbers may become longer, and nothing else. */
+async function fieldsOfHealth(server: Server): Promise<number> {
+  const { status, body } = await call(server, '/healthz')
+  assert.equal(status, 200)
+  return JSON.stringify(body).match(/":/g)!.length
+}
+
+test('S101 S102 ten thousand requests leave nothing: no work, no waiter, no slot, no field of health; the cache is bounded', async () => {
   const limits = { cacheBytes: 256 * 1024 }
   await using server = await startServer({ jobs: [even], port: 0, threads: 1, limits })
+  let fields = 0
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
   const ask = async (n: number): Promise<void> => {
     const { where, allowed } = questions[n % questions.length]!(n)
@@ -37,6 +45,8 @@ test('S101 ten thousand requests leave nothing: no work, no request, no waiter, 
   }
   for (let n = 0; n < 10_000; n += 16) {
     await Promise.all(Array.from({ length: 16 }, (_, i) => ask(n + i)))
+    // Every kind of request has been there.
+    if (n === 160) fields = await fieldsOfHealth(server)
   }
   const { works, requests, slots, registry, prepare, items, cache } = server.stats()
   assert.deepEqual({ works, requests, slots }, { works: 0, requests: 0, slots: 0 })
@@ -46,5 +56,6 @@ test('S101 ten thousand requests leave nothing: no work, no request, no waiter, 
   }
   assert.ok(cache.bytes <= limits.cacheBytes, `${cache.bytes} bytes`)
   assert.ok(registry.remembered <= 10_000, `${registry.remembered} remembered`)
+  assert.equal(await fieldsOfHealth(server), fields)
   agent.destroy()
 })

@@ -255,3 +255,27 @@ test('S136 a second server on one store is refused with the name of the first, w
   })
   assert.equal((await call(server, '/jobs/double?wait=60000', { body: 'a' })).status, 200)
 })
+
+test('W5 started after the folder of the results was deleted: 410 for what was promised, and it is computed again', async () => {
+  using place = new Place()
+  const first = counting()
+  let handle = ''
+  {
+    await using server = await place.start([first.served])
+    handle = String((await call(server, '/jobs/double', { body: 'a' })).body['handle'])
+    const { status } = await call(server, `/results/${handle}/0?wait=600000`)
+    assert.equal(status, 200)
+    // A computation that is stopped in the middle is resumed by the next server: here it has finished.
+    await until(() => server.stats().works === 0)
+  }
+  rmSync(path.join(place.folder, 'serve.results'), { recursive: true })
+  const { served, computed } = counting()
+  await using server = await place.start([served])
+  assert.equal((await call(server, '/readyz')).status, 200)
+  const gone = await call(server, `/results/${handle}/0`)
+  assert.deepEqual([gone.status, gone.body.error?.code], [410, 'gone'])
+  const again = await call(server, '/jobs/double?wait=600000', { body: 'a' })
+  assert.deepEqual([again.status, again.body['result']], [200, 'A 0'])
+  await until(() => server.stats().works === 0)
+  assert.deepEqual(computed.toSorted(), ['item -1', 'item -2', 'item 0', 'prepare'])
+})

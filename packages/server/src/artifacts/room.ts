@@ -6,12 +6,13 @@
  *  D2  Bytes go from the socket to the store and back at the pace of the slower side; none are collected.
  *      Any server takes it (C6): one that does not answer for the lease asks the owner whose artifact it is, and writes the bytes
  *      itself, because servers on one database share what keeps artifacts. No byte is sent on.
- *  D3  The artifacts of a campaign are for its tenant; another one gets the answer of an unknown campaign.
+ *  D3  Artifacts are for the tenant of the campaign, run or computation that they belong to. Another one gets the answer of an
+ *      unknown campaign or run, and so does who asks for something that none of them is.
  */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { HeddleError, type ArtifactInfo } from '@heddle/core'
-import type { ArtifactStore, Tables } from '@heddle/core/lowlevel'
+import { shardOf, type ArtifactStore, type Journal, type Tables } from '@heddle/core/lowlevel'
 import { readCampaign } from '../campaigns/records.ts'
 import * as contracts from '../client/contract/artifacts.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -21,7 +22,11 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call } from '../http/route.ts'
+import { maySee, tenantsOf } from '../http/tenancy.ts'
 import { etagMatches, rangeOf, refuseRange } from '../http/send-bytes.ts'
+import { jobOfHandle } from '../jobs/handle.ts'
+import type { JobsRoom } from '../jobs/room.ts'
+import { checkRun } from '../runs/run-tenants.ts'
 import { streamOf } from './stream-of.ts'
 import { tarOf } from './tar.ts'
 
@@ -30,6 +35,10 @@ export interface ArtifactsRoomOptions {
   readonly store: ArtifactStore | undefined
   readonly fleet: Fleet
   readonly tables: Tables
+  /** Of runs. */
+  readonly journal: Journal
+  /** Of computations. */
+  readonly jobs: Pick<JobsRoom, 'mayRead'>
   /** The other servers on the same database; undefined when there are none. */
   readonly cluster: Pick<Cluster, 'forwarding'> | undefined
 }
@@ -37,17 +46,36 @@ export interface ArtifactsRoomOptions {
 type Upload = Call<typeof contracts.putArtifact>
 
 export function openArtifactsRoom(options: ArtifactsRoomOptions): Room {
-  const { store, fleet, tables, cluster } = options
+  const { store, fleet, tables, cluster, journal, jobs } = options
   const kept = (what: string): ArtifactStore => {
     if (store !== undefined) return store
     throw new HeddleError('HDL_NO_ARTIFACTS', { node: 'This server', artifact: what })
   }
+  const checkCampaign = async (campaign: string, caller: Caller): Promise<void> => {
+    const record = await readCampaign(tables, campaign)
+    if (record !== undefined && maySee(caller, record.tenant)) return
+    throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign })
+  }
+  /** The server that owns a handle knows whose computation it is. */
+  const checkComputation = async (handle: string, call: AnyCall): Promise<void> => {
+    const answer = await cluster?.forwarding.askOwner(handle, call, `/artifacts/${handle}`)
+    if (answer === undefined) {
+      if (await jobs.mayRead(handle, call.caller.tenant)) return
+    } else if (answer.status === 200) return
+    else if (answer.status !== 404) throw busyOwner(handle)
+    throw new HeddleError('HDL_UNKNOWN_RUN', { run: handle, address: journal.address })
+  }
   /** D3. */
-  const checkTenant = async (run: string, caller: Caller): Promise<void> => {
-    if (!run.startsWith('c-') || caller.roles.includes('admin')) return
-    const campaign = await readCampaign(tables, run)
-    if (campaign?.tenant === caller.tenant) return
-    throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign: run })
+  const checkTenant = (run: string, call: AnyCall): Promise<void> | undefined => {
+    const { caller } = call
+    if (tenantsOf(caller) === undefined) return undefined
+    // Handles first: a job may be named "c".
+    if (jobOfHandle(run) !== undefined) return checkComputation(run, call)
+    return run.startsWith('c-') ? checkCampaign(run, caller) : checkRun(journal, run, caller)
+  }
+  const ofRun = {
+    tenancy: (call: AnyCall & { readonly params: { readonly run: string } }) =>
+      checkTenant(call.params.run, call),
   }
   /** D1: whose artifact an upload is; the answer of the owner of its lease when that refuses it. */
   const targetOf = async (call: Upload): Promise<UploadTarget | ForwardAnswer> => {
@@ -62,41 +90,44 @@ export function openArtifactsRoom(options: ArtifactsRoomOptions): Room {
     }
     return answer.status === 200 ? (JSON.parse(answer.body.toString()) as UploadTarget) : answer
   }
-  const list = async (run: string, caller: Caller, node: string | undefined) => {
-    await checkTenant(run, caller)
+  const list = async (run: string, node: string | undefined) => {
     const found = (await store?.list(run)) ?? []
     return { artifacts: found.filter(({ by }) => (node ?? by) === by).map(viewOf) }
   }
   return {
     name: 'artifacts',
     routes: [
-      route(contracts.putArtifact, async (call) => {
-        const { query, request, signal, reply } = call
-        const { name, length, sha256, start = 0 } = query
-        const target = await targetOf(call)
-        if ('status' in target) {
-          return reply.code(target.status).headers(target.headers).send(target.body)
-        }
-        const { run, by } = target
-        const artifacts = kept(name)
-        const found = await artifacts.find(run, name)
-        // The answer to an upload that had ended was lost.
-        const isThere = found?.sha256 === sha256 && found.length === length
-        const content = request.raw
-        if (isThere) content.resume()
-        const info = isThere
-          ? found
-          : await artifacts.put(run, name, content, {
-              by,
-              length,
-              sha256,
-              resumable: true,
-              start,
-              signal,
-            })
-        reply.code(201)
-        return viewOf(info)
-      }),
+      route(
+        contracts.putArtifact,
+        async (call) => {
+          const { query, request, signal, reply } = call
+          const { name, length, sha256, start = 0 } = query
+          const target = await targetOf(call)
+          if ('status' in target) {
+            return reply.code(target.status).headers(target.headers).send(target.body)
+          }
+          const { run, by } = target
+          const artifacts = kept(name)
+          const found = await artifacts.find(run, name)
+          // The answer to an upload that had ended was lost.
+          const isThere = found?.sha256 === sha256 && found.length === length
+          const content = request.raw
+          if (isThere) content.resume()
+          const info = isThere
+            ? found
+            : await artifacts.put(run, name, content, {
+                by,
+                length,
+                sha256,
+                resumable: true,
+                start,
+                signal,
+              })
+          reply.code(201)
+          return viewOf(info)
+        },
+        { tenancy: 'handler' },
+      ),
       route(
         contracts.receivedArtifact,
         async ({ params, query, caller }) => {
@@ -111,35 +142,39 @@ export function openArtifactsRoom(options: ArtifactsRoomOptions): Room {
             : await artifacts.received(run, name, { length, sha256 })
           return { ...target, received }
         },
-        { ownedBy },
+        { ownedBy, tenancy: 'handler' },
       ),
-      route(contracts.listArtifacts, ({ params, query, caller }) =>
-        list(params.run, caller, query.by),
-      ),
-      route(contracts.listRunArtifacts, ({ params, query, caller }) =>
-        list(params.id, caller, query.by),
-      ),
-      route(contracts.getArtifact, async ({ params, caller, request, reply }) => {
-        const { run, name } = params
-        await checkTenant(run, caller)
-        const info = await kept(name).find(run, name)
-        if (info === undefined) {
-          throw new HeddleError('HDL_UNKNOWN_ARTIFACT', { run, artifact: name })
-        }
-        return send(kept(name), info, request, reply)
+      route(contracts.listArtifacts, ({ params, query }) => list(params.run, query.by), ofRun),
+      route(contracts.listRunArtifacts, ({ params, query }) => list(params.id, query.by), {
+        tenancy: (call) => checkTenant(call.params.id, call),
       }),
-      route(contracts.archiveArtifacts, async ({ params, caller, reply }) => {
-        await checkTenant(params.run, caller)
-        const artifacts = kept('the archive')
-        const found = await artifacts.list(params.run)
-        void reply
-          .type('application/x-tar')
-          .header(
-            'content-disposition',
-            `attachment; filename="${params.run.replaceAll(/[^\w.-]/g, '_')}.tar"`,
-          )
-        return reply.send(Readable.from(tarOf(artifacts, found), { objectMode: false }))
-      }),
+      route(
+        contracts.getArtifact,
+        async ({ params, request, reply }) => {
+          const { run, name } = params
+          const info = await kept(name).find(run, name)
+          if (info === undefined) {
+            throw new HeddleError('HDL_UNKNOWN_ARTIFACT', { run, artifact: name })
+          }
+          return send(kept(name), info, request, reply)
+        },
+        ofRun,
+      ),
+      route(
+        contracts.archiveArtifacts,
+        async ({ params, reply }) => {
+          const artifacts = kept('the archive')
+          const found = await artifacts.list(params.run)
+          void reply
+            .type('application/x-tar')
+            .header(
+              'content-disposition',
+              `attachment; filename="${params.run.replaceAll(/[^\w.-]/g, '_')}.tar"`,
+            )
+          return reply.send(Readable.from(tarOf(artifacts, found), { objectMode: false }))
+        },
+        ofRun,
+      ),
     ],
     start: async () => undefined,
     drain: async () => ({ isClean: true }),
@@ -147,6 +182,13 @@ export function openArtifactsRoom(options: ArtifactsRoomOptions): Room {
     stats: () => ({}),
     metrics: () => [],
   }
+}
+
+type AnyCall = Parameters<Cluster['forwarding']['askOwner']>[1]
+
+/** The owner of a handle could not say whose it is. */
+function busyOwner(handle: string): HeddleError {
+  return new HeddleError('HDL_NOT_OWNER', { shard: shardOf(handle), retryAfter: 1_000 })
 }
 
 /** The run or campaign that an upload belongs to, and the piece of work. */

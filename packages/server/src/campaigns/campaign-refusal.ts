@@ -1,4 +1,5 @@
 import type { FleetWorker, Refusal } from '../fleet/fleet-worker.ts'
+import { noPlaceFor } from '../fleet/why-waiting.ts'
 import type { CampaignSpec } from './campaign-spec.ts'
 import { matches } from './matches.ts'
 
@@ -18,7 +19,7 @@ export function refusalOf(spec: CampaignSpec, worker: FleetWorker): Refusal | un
   if (!matches(needs.system, system)) return lacks(name, `a system like ${needs.system}`)
   const versions = jobs.filter((each) => each.name === job).map((each) => each.version)
   if (versions.length === 0) return lacks(name, `job ${job}`)
-  if (versions.includes(version)) return undefined
+  if (versions.includes(version)) return noPlaceFor(worker, job)
   const message = `campaign ${name} needs ${job} version ${version}; this worker has ${versions.join(', ')}`
   return { reason: 'version', message }
 }

@@ -34,6 +34,12 @@ export interface CampaignParts {
   readonly reducer: Reducer
   readonly rule: (state: unknown) => DecisionRule
   readonly proposer: (state: unknown) => Proposer | undefined
+  /** Of code of the user: set when it throws. */
+  readonly trouble?: CodeTrouble
+}
+
+export interface CodeTrouble {
+  text: string | undefined
 }
 
 /** The state of a campaign that has just been created. */

@@ -48,7 +48,7 @@ export class CampaignTotals {
     return this.#reducer.subtract !== undefined
   }
 
-  /** A report of a lease, before the lease has it. */
+  /** Adds a report. Called before the lease itself is updated. */
   report(lease: Lease, report: Report): void {
     const { add, subtract } = this.#reducer
     this.#openDone += report.done - lease.done
@@ -81,7 +81,10 @@ export class CampaignTotals {
   }
 
   /** P5. `others` are all closed leases that count, needed only where results cannot be subtracted. */
-  exclude(record: LeaseRecord, others: readonly LeaseRecord[] = []): void {
+  exclude(
+    record: LeaseRecord,
+    others: readonly Pick<LeaseRecord, 'sequence' | 'result'>[] = [],
+  ): void {
     this.#closedDone -= record.done
     this.#excluded++
     if (record.sequence === 0) return

@@ -30,6 +30,7 @@ import {
   type CampaignParts,
   type CampaignPhase,
   type CampaignState,
+  type CodeTrouble,
 } from './campaign-state.ts'
 import { CampaignTotals } from './campaign-totals.ts'
 import type { DecisionRule, Proposer, Reducer } from './parts.ts'
@@ -70,6 +71,7 @@ export class Campaign implements Work {
   readonly #reducer: Reducer
   readonly #rule: DecisionRule
   readonly #proposer: Proposer | undefined
+  readonly #trouble: CodeTrouble | undefined
   readonly #ranges: UnitRanges
   readonly #saves: SaveLoop
   #phase: CampaignPhase
@@ -82,6 +84,9 @@ export class Campaign implements Work {
   #due = new CampaignDue()
   #isEndSaved = false
   readonly #startFailures = new Map<string, string>()
+  /** Numbers of leases that were taken out since this server has the campaign: people do that, so they are few. */
+  readonly #excluded = new Set<number>()
+  readonly #watches = new Set<ClosedResult[]>()
   #workers = 0
   #threads = 0
   #speed: number | undefined
@@ -99,6 +104,7 @@ export class Campaign implements Work {
     this.#reducer = parts.reducer
     this.#rule = parts.rule(state.rule)
     this.#proposer = parts.proposer(state.proposal)
+    this.#trouble = parts.trouble
     this.#ranges = new UnitRanges(state.quota, state.next, state.returned)
     this.#phase = state.phase
     this.#end = state.ended
@@ -226,7 +232,8 @@ export class Campaign implements Work {
       input: spec.input,
       start: lease.start,
       size: lease.size,
-      batch: spec.batch,
+      // O2: one call of the job, and one report.
+      batch: spec.definition === '' ? spec.batch : lease.size,
       outcomes: spec.outcomes,
       parameters: this.#proposer !== undefined,
     }
@@ -244,7 +251,9 @@ export class Campaign implements Work {
 
   /** P8: parameters for the next report of a lease. */
   propose(lease: Lease): unknown {
-    return this.#proposer?.propose(lease.number, lease.start + lease.done)
+    const parameters = this.#proposer?.propose(lease.number, lease.start + lease.done)
+    this.#endInTrouble()
+    return parameters
   }
 
   report(lease: Lease, given: Report): ReportOutcome {
@@ -258,6 +267,7 @@ export class Campaign implements Work {
     lease.done = report.done
     lease.result = report.result
     this.#due.leases.add(lease)
+    if (this.#endInTrouble()) return { kind: 'closed', why: 'campaign_ended' }
     if (this.canSubtract && this.#decide()) return { kind: 'closed', why: 'campaign_ended' }
     if (lease.done === lease.size) return { kind: 'closed', why: 'finished' }
     return { kind: 'counted' }
@@ -269,7 +279,7 @@ export class Campaign implements Work {
 
   release(lease: Lease, why: CloseReason, wasOffer: boolean): void {
     this.#workers--
-    this.#threads -= lease.worker.threads
+    this.#threads -= lease.threads
     if (wasOffer && !this.#due.leases.has(lease)) {
       // L1: at no cost.
       this.#unsaved.delete(lease)
@@ -285,12 +295,13 @@ export class Campaign implements Work {
       this.#due.leases.add(lease)
     }
     this.#totals.close(lease)
+    for (const watch of this.#watches) watch.push(closedResult(lease))
     this.#due.hasState = true
     if (why === 'finished') {
       lease.worker.lastWork = this.id
       this.#startFailures.clear()
     }
-    if (this.#phase !== 'ended') {
+    if (this.#phase !== 'ended' && !this.#endInTrouble()) {
       if (!this.canSubtract) this.#decide()
       if (this.done >= this.quota) this.end('quota', `all ${this.quota} units are counted`)
     }
@@ -314,11 +325,17 @@ export class Campaign implements Work {
   /** P6: a worker could not start its lease. Ends the campaign when that is not the workers' fault. */
   failedToStart(worker: FleetWorker, reason: string): void {
     if (this.done > 0 || this.#phase === 'ended') return
-    this.#startFailures.set(worker.name, worker.identity.owner)
+    // By name, because a machine that starts its worker again is one machine; names are unique for each owner (W6).
+    const { owner } = worker.identity
+    this.#startFailures.set(`${owner} ${worker.name}`, owner)
     const failures = this.#startFailures.size
     const owners = new Set(this.#startFailures.values()).size
     if (failures < mostStartFailures && !(failures >= fewStartFailures && owners >= 2)) return
-    this.end('cannot_start', `${failures} workers could not start it, the last one: ${reason}`)
+    const last = `${worker.name} at ${worker.identity.address}`
+    this.end(
+      'cannot_start',
+      `${failures} workers could not start it, the last one (${last}): ${reason}`,
+    )
   }
 
   /** False when it has ended already. */
@@ -349,15 +366,32 @@ export class Campaign implements Work {
   }
 
   /**
-   * P5: takes the result of a closed lease out. `records` are all closed leases that count, read by the caller, and
-   * are needed only where results cannot be subtracted.
+   * P5: takes the result of a closed lease out. `others` are all closed leases that count, read by the caller, and are
+   * needed only where results cannot be subtracted. False when the lease was taken out before: the record that the caller
+   * read may be older than that.
    */
-  exclude(record: LeaseRecord, why: string, others?: readonly LeaseRecord[]): void {
-    this.#totals.exclude(record, others)
+  exclude(record: LeaseRecord, why: string, others: readonly ClosedResult[] = []): boolean {
+    if (record.excluded !== '' || this.#excluded.has(record.number)) return false
+    this.#excluded.add(record.number)
+    const counted = new Map(others.map((each) => [each.number, each]))
+    for (const number of this.#excluded) counted.delete(number)
+    this.#totals.exclude(record, [...counted.values()])
     this.#due.hasState = true
     const rest = { start: record.start, size: record.done }
     this.#due.excluding.push({ record: { ...record, excluded: why }, rest })
+    this.#endInTrouble()
     this.#saves.saveSoon()
+    return true
+  }
+
+  /**
+   * Collects the results of leases that are closed from now on. Who reads all closed leases, which takes several turns, needs
+   * these too. stop() ends it.
+   */
+  watchClosed(): { readonly results: readonly ClosedResult[]; readonly stop: () => void } {
+    const results: ClosedResult[] = []
+    this.#watches.add(results)
+    return { results, stop: () => void this.#watches.delete(results) }
   }
 
   /** Whether the results of single leases can be taken out without reading the others. */
@@ -402,8 +436,14 @@ export class Campaign implements Work {
 
   #decide(): boolean {
     const verdict = this.#rule.observe(this.view)
-    if (verdict === undefined) return false
+    if (verdict === undefined) return this.#endInTrouble()
     return this.end('decided', verdict)
+  }
+
+  /** O3. */
+  #endInTrouble(): boolean {
+    const text = this.#trouble?.text
+    return text !== undefined && this.end('stopped', text)
   }
 
   #learn(lease: Lease, report: Report): void {
@@ -498,7 +538,7 @@ export class Campaign implements Work {
     }
   }
 
-  /** What is saved: as if everything that is not in a row of the store had come back. */
+  /** The state to save. Units whose lease has no row in the store yet count as returned. */
   #state(): CampaignState {
     const returned = new UnitRanges(0, 0, this.#ranges.returned)
     for (const { start, size } of this.#unsaved) returned.giveBack({ start, size })
@@ -517,6 +557,13 @@ export class Campaign implements Work {
       proposal: this.#proposer?.state() ?? null,
     }
   }
+}
+
+/** As the row of a closed lease has it. */
+export type ClosedResult = Pick<LeaseRecord, 'number' | 'sequence' | 'result'>
+
+function closedResult({ number, sequence, result }: Lease): ClosedResult {
+  return { number, sequence, result: sequence === 0 ? '' : JSON.stringify(result) }
 }
 
 const noWork: Refusal = { reason: 'no_work', message: 'no units are open' }

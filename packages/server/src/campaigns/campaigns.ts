@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { HeddleError, openScope, type Scope } from '@heddle/core'
 import {
+  describe,
   endsBefore,
   Life,
   pauseFor,
@@ -44,12 +45,16 @@ export interface CampaignsOptions {
   readonly workerOf: (description: WorkerDescription, identity: WorkerIdentity) => FleetWorker
   /** Units became open, or a campaign ended. */
   readonly onChange: (campaign: Campaign) => void
+  /** What an operator should know. */
+  readonly onProblem?: ((text: string) => void) | undefined
   readonly shards?: number
 }
 
 interface OwnedShard {
   readonly grant: Grant
   readonly campaigns: Set<Campaign>
+  /** Ids of campaigns whose definition the module of this server does not have: another server may continue them. */
+  readonly unknown: Set<string>
   isRead: boolean
   isLost: boolean
 }
@@ -119,7 +124,9 @@ export class Campaigns implements ShardRole {
 
   /** Whether this server answers for a campaign now. @throws `HDL_NOT_OWNER`. */
   checkOwner(id: string): void {
-    this.#sureShard(this.#shardOf(id))
+    const { unknown, grant } = this.#sureShard(this.#shardOf(id))
+    if (!unknown.has(id)) return
+    throw new HeddleError('HDL_NOT_OWNER', { shard: grant.shard, retryAfter: readAgainAfter })
   }
 
   /**
@@ -155,7 +162,13 @@ export class Campaigns implements ShardRole {
   // ── Ownership ─────────────────────────────────────────────────────────────────────────────────
 
   acquired(grant: Grant): void {
-    const shard = { grant, campaigns: new Set<Campaign>(), isRead: false, isLost: false }
+    const shard: OwnedShard = {
+      grant,
+      campaigns: new Set(),
+      unknown: new Set(),
+      isRead: false,
+      isLost: false,
+    }
     this.#shards.set(grant.shard, shard)
     this.#owned.resolve()
     if (this.#unread.push(shard) > 1) return
@@ -228,8 +241,10 @@ export class Campaigns implements ShardRole {
           shard.isRead = true
           for (const record of campaigns) {
             if (this.#shardOf(record.id) !== shard.grant.shard) continue
-            this.#continue(record, shard, byCampaign.get(record.id) ?? [])
+            const own = byCampaign.get(record.id) ?? []
             byCampaign.delete(record.id)
+            if (this.#hasParts(record)) this.#continue(record, shard, own)
+            else shard.unknown.add(record.id)
           }
         }
         this.#forgetLeases([...byCampaign.values()].flat())
@@ -237,6 +252,17 @@ export class Campaigns implements ShardRole {
       } catch {
         // The database is away: read again after a pause.
       }
+    }
+  }
+
+  /** Whether this server can continue it. Its rows stay as they are when not. */
+  #hasParts({ id, spec }: CampaignRecord): boolean {
+    try {
+      this.#options.partsOf(JSON.parse(spec) as CampaignSpec)
+      return true
+    } catch (error) {
+      this.#options.onProblem?.(`Campaign ${id} is not continued here: ${describe(error)}`)
+      return false
     }
   }
 
@@ -281,10 +307,7 @@ export class Campaigns implements ShardRole {
         if (changed.phase === 'ended') this.#forgetLater(changed)
         onChange(changed)
       },
-      closeLeases: (ended) => {
-        for (const lease of book.leases())
-          if (lease.work === ended) book.close(lease, 'campaign_ended')
-      },
+      closeLeases: (ended) => book.closeAll(ended, 'campaign_ended'),
       closedLease: (id) => readLease(tables, id),
     })
     shard.campaigns.add(campaign)

@@ -1,6 +1,6 @@
 /**
  * The parts of a campaign that differ: how results are added up, when it ends early, which parameters come next.
- * Users may implement them in the module that is served.
+ * The module that is served may have its own: own-campaign.ts.
  */
 
 /** Adds up results. `total` is JSON. */

@@ -16,9 +16,9 @@ import {
 import type { Caller } from '../http/caller.ts'
 import type { Room } from '../http/room.ts'
 import { route } from '../http/route.ts'
-import { builtInParts } from './built-in-parts.ts'
+import { maySee, tenantsOf } from '../http/tenancy.ts'
 import { anyWorker, campaignSpec, type CampaignSpec } from './campaign-spec.ts'
-import type { CampaignState } from './campaign-state.ts'
+import type { CampaignParts, CampaignState } from './campaign-state.ts'
 import type { Campaign } from './campaign.ts'
 import type { Campaigns } from './campaigns.ts'
 import {
@@ -40,21 +40,22 @@ export function campaignRoutes(
   campaigns: Campaigns,
   tables: Tables,
   ready: () => Promise<void>,
+  partsOf: (spec: CampaignSpec) => CampaignParts,
 ): Room['routes'] {
   /** A campaign of the caller's tenant that runs here. @throws `HDL_UNKNOWN_CAMPAIGN`. */
   const own = async (id: string, caller: Caller): Promise<Campaign> => {
     await ready()
     const campaign = campaigns.get(id)
-    if (campaign === undefined || !maySee(caller, campaign.spec)) throw unknown(id)
+    if (campaign === undefined || !maySee(caller, campaign.spec.tenant)) throw unknown(id)
     return campaign
   }
   /** Also one that has ended. */
   const view = async (id: string, caller: Caller): Promise<CampaignView> => {
     await ready()
     const campaign = campaigns.get(id)
-    if (campaign !== undefined && maySee(caller, campaign.spec)) return viewOf(campaign)
+    if (campaign !== undefined && maySee(caller, campaign.spec.tenant)) return viewOf(campaign)
     const record = campaign === undefined ? await readCampaign(tables, id) : undefined
-    if (record === undefined || !maySee(caller, record)) throw unknown(id)
+    if (record === undefined || !maySee(caller, record.tenant)) throw unknown(id)
     return viewOfRecord(record)
   }
   return [
@@ -67,21 +68,23 @@ export function campaignRoutes(
     route(listCampaigns, async ({ query, caller }) => {
       await ready()
       const { before = Infinity, limit = 50 } = query
-      const tenant = caller.roles.includes('admin') ? undefined : caller.tenant
-      const records = await readCampaigns(tables, tenant, before, limit)
+      const records = await readCampaigns(tables, tenantsOf(caller), before, limit)
       return { campaigns: records.map((record) => viewNow(campaigns, record)) }
     }),
-    route(showCampaign, ({ params, caller }) => view(params.id, caller), { ownedBy }),
+    route(showCampaign, ({ params, caller }) => view(params.id, caller), {
+      ownedBy,
+      tenancy: 'handler',
+    }),
     route(
       campaignStats,
       async ({ params, caller }) => {
         const campaign = await view(params.id, caller)
         const here = campaigns.get(params.id)
         const proposal = here?.describeProposal()
-        const rule = here?.describeRule() ?? (await describeEnded(tables, params.id))
+        const rule = here?.describeRule() ?? (await describeEnded(tables, params.id, partsOf))
         return { campaign, rule, ...(proposal === undefined ? {} : { proposal }) }
       },
-      { ownedBy },
+      { ownedBy, tenancy: 'handler' },
     ),
     route(
       stopCampaign,
@@ -91,7 +94,7 @@ export function campaignRoutes(
         await campaign.saved()
         return viewOf(campaign)
       },
-      { ownedBy },
+      { ownedBy, tenancy: 'handler' },
     ),
     route(
       pauseCampaign,
@@ -101,7 +104,7 @@ export function campaignRoutes(
         await campaign.saved()
         return viewOf(campaign)
       },
-      { ownedBy },
+      { ownedBy, tenancy: 'handler' },
     ),
     route(
       resumeCampaign,
@@ -111,7 +114,7 @@ export function campaignRoutes(
         await campaign.saved()
         return viewOf(campaign)
       },
-      { ownedBy },
+      { ownedBy, tenancy: 'handler' },
     ),
     route(
       excludeLease,
@@ -120,7 +123,7 @@ export function campaignRoutes(
         await exclude(campaign, tables, body.lease, body.reason)
         return viewOf(campaign)
       },
-      { ownedBy },
+      { ownedBy, tenancy: 'handler' },
     ),
     route(calculate, ({ body }) => {
       const { results, elo0, elo1, model = 'normalized', alpha = 0.05, beta = 0.05 } = body
@@ -153,10 +156,6 @@ function unknown(campaign: string): HeddleError {
   return new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign })
 }
 
-function maySee(caller: Caller, { tenant }: { readonly tenant: string }): boolean {
-  return caller.tenant === tenant || caller.roles.includes('admin')
-}
-
 /** P5: only a closed lease can be taken out, and only once. */
 async function exclude(campaign: Campaign, tables: Tables, id: string, why: string): Promise<void> {
   if (campaign.phase === 'ended') throw badInput('campaign', 'it has ended')
@@ -164,10 +163,28 @@ async function exclude(campaign: Campaign, tables: Tables, id: string, why: stri
   if (record?.campaign !== campaign.id || record.closed === '') {
     throw badInput('lease', `${id} is not a closed lease of this campaign`)
   }
-  if (record.excluded !== '') throw badInput('lease', `${id} was excluded before`)
-  const others = campaign.canSubtract ? undefined : await otherLeases(tables, record)
-  campaign.exclude(record, why, others)
+  const isNew = campaign.canSubtract
+    ? campaign.exclude(record, why)
+    : await excludeAmong(campaign, tables, record, why)
+  if (!isNew) throw badInput('lease', `${id} was excluded before`)
   await campaign.saved()
+}
+
+/** The total is made of all other leases: those that the store has, and those that end while they are read. */
+async function excludeAmong(
+  campaign: Campaign,
+  tables: Tables,
+  record: LeaseRecord,
+  why: string,
+): Promise<boolean> {
+  const recent = campaign.watchClosed()
+  try {
+    await campaign.saved()
+    const others = await otherLeases(tables, record)
+    return campaign.exclude(record, why, [...others, ...recent.results])
+  } finally {
+    recent.stop()
+  }
 }
 
 /** All closed leases that count but this one. */
@@ -248,17 +265,26 @@ function fixed(id: string, spec: CampaignSpec, createdAt: number) {
   return { id, name, owner, job, version, created_at: createdAt, outcomes: [...outcomes] }
 }
 
-async function describeEnded(tables: Tables, id: string): Promise<object> {
+async function describeEnded(
+  tables: Tables,
+  id: string,
+  partsOf: (spec: CampaignSpec) => CampaignParts,
+): Promise<object> {
   const record = await readCampaign(tables, id)
   if (record === undefined) throw unknown(id)
   const spec = JSON.parse(record.spec) as CampaignSpec
   const { rule, total, done, quota } = JSON.parse(record.state) as CampaignState
-  return builtInParts(spec).rule(rule).describe({ total, done, quota })
+  // The module may have lost the definition since.
+  if (spec.definition !== '') return { kind: 'own', definition: spec.definition }
+  return partsOf(spec).rule(rule).describe({ total, done, quota })
 }
 
 /** @throws `HDL_BAD_INPUT`. */
 function specOf(body: Static<typeof CampaignBody>, caller: Caller): CampaignSpec {
-  const { rule, proposal, needs = {}, batch = 1 } = body
+  const { rule, proposal, needs = {}, batch = 1, definition = '' } = body
+  if (definition !== '' && (rule ?? proposal ?? body.outcomes) !== undefined) {
+    throw badInput('definition', 'a campaign has a definition, or a rule, outcomes and a proposal')
+  }
   const outcomes = body.outcomes ?? (rule?.kind === 'sprt' ? ['LL', 'LD', 'DD', 'WD', 'WW'] : [])
   if (rule?.kind === 'sprt') {
     if (rule.elo0 >= rule.elo1) throw badInput('rule.elo1', 'expected more than elo0')
@@ -280,6 +306,7 @@ function specOf(body: Static<typeof CampaignBody>, caller: Caller): CampaignSpec
     units: body.units,
     batch,
     outcomes,
+    definition,
     input: body.input ?? null,
     ...(body.version === undefined ? {} : { version: body.version }),
     ...(rule === undefined ? {} : { rule }),

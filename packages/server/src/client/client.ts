@@ -92,6 +92,8 @@ export class CallError extends Error {
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
   readonly stage: string | undefined
+  /** Of a failure of a job or of the server: operators find the error by it (`GET /failures/:reference`). */
+  readonly reference: string | undefined
 
   constructor(status: number, error: Partial<ErrorBody['error']>) {
     super(error.message ?? `The server answered with status ${status}.`)
@@ -101,6 +103,7 @@ export class CallError extends Error {
     this.retryable = error.retryable ?? status >= 500
     this.retryAfterMs = error.retry_after_ms
     this.stage = error.stage
+    this.reference = error.reference
   }
 }
 

@@ -14,6 +14,7 @@ export {
 } from './client.ts'
 export type { EventOptions, ServerEvent } from './events.ts'
 export type { Access, BodyKind, ErrorBody } from './contract/contract.ts'
+export type { FailureDetail } from './contract/failures.ts'
 export type { Computation, Pending, Result } from './contract/jobs.ts'
 export type {
   CampaignHistory,

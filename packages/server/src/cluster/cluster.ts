@@ -15,6 +15,7 @@ import {
   newRunId,
   openStore,
   Shards,
+  type ArtifactStore,
   type Capacity,
   type Clock,
   type Kernel,
@@ -23,17 +24,21 @@ import {
 import { fleetTables } from '../fleet/tables.ts'
 import type { Drained, Room } from '../http/room.ts'
 import type { StoreLedger } from '../jobs/store-ledger.ts'
+import type { RepeatedLook } from '../repeated-look.ts'
 import { ClusterForwarding } from './call-forwarding.ts'
 import { Forwarder } from './forward.ts'
 import { limitRecords, limitTable } from './limit-records.ts'
 import { Members, serverTable } from './members.ts'
-import { ResultTier, resultTable } from './result-tier.ts'
+import { ResultTier, resultBodyTable, resultTable } from './result-tier.ts'
+import { makeVersionWatch } from './version-watch.ts'
 
 export interface ClusterOptions {
   /** Where other servers reach this one: `http://10.0.0.5:4500`. When absent, the address that it listens on. */
   readonly advertise?: string | undefined
   /** A file with the secret that servers of the cluster share; a second line is accepted too, during a rotation. */
   readonly secretFile?: string | undefined
+  /** Keeps large results: the same for all servers. */
+  readonly artifacts: ArtifactStore
 }
 
 /** Milliseconds for attempts that are still under way when the server has been drained. */
@@ -53,6 +58,7 @@ export class Cluster {
   readonly #clock: Clock
   #limits: ClusterLimits | undefined
   #ledger: StoreLedger | undefined
+  #versions: RepeatedLook | undefined
 
   constructor(
     database: OpenStore,
@@ -71,6 +77,7 @@ export class Cluster {
     this.forwarding = new ClusterForwarding(this.forwarder)
     this.tier = new ResultTier({
       tables: database.tables,
+      artifacts: options.artifacts,
       clock,
       server,
       checkOwner: (handle) => void this.shards.grantOf(handle),
@@ -91,8 +98,15 @@ export class Cluster {
     this.#limits = new ClusterLimits({ server, records, clock: this.#clock, resources })
   }
 
-  /** From here on this server owns shards. *Cancellation*: none. */
-  async start(listensOn: string): Promise<void> {
+  /**
+   * From here on this server owns shards. *Cancellation*: none.
+   *
+   * @param onTooOld A newer server has changed the store, and this one has to stop.
+   */
+  async start(listensOn: string, onTooOld: (error: Error) => void): Promise<void> {
+    // First: a stop during the start finds it.
+    this.#versions = makeVersionWatch({ database: this.database, clock: this.#clock, onTooOld })
+    await this.#versions.start()
     await this.members.announce(this.#options.advertise ?? listensOn)
     await this.#limits?.start()
     await this.shards.start()
@@ -100,6 +114,7 @@ export class Cluster {
 
   /** Hands the shards over. Harmless twice. *Cancellation*: it ends within a few seconds. */
   async stop(): Promise<void> {
+    await this.#versions?.stop()
     await this.#ledger?.acknowledged.stop({ deadline: stopWithin })
     await this.#limits?.stop()
     await this.shards.stop()
@@ -158,13 +173,13 @@ export async function openCluster(
   options: ClusterOptions,
 ): Promise<Cluster> {
   const secrets = await readSecrets(options)
-  const tables = [serverTable, resultTable, limitTable, ...fleetTables]
+  const tables = [serverTable, resultTable, resultBodyTable, limitTable, ...fleetTables]
   return new Cluster(await openStore(address, { tables, kernel }), secrets, kernel, options)
 }
 
 async function readSecrets({ secretFile, advertise }: ClusterOptions): Promise<readonly string[]> {
   if (secretFile === undefined) {
-    // Without it a server that is reached over a network would take anyone's word.
+    // Without it a server that is reached over a network would trust every sender.
     if (advertise === undefined) return ['on one machine']
     const expected = 'the path of a file with the secret of the cluster, because advertise is given'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'clusterSecret', value: undefined, expected })

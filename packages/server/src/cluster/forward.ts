@@ -16,7 +16,8 @@
  *  F7  Every call ends. The first server looks for the owner until the deadline that the caller has sent (`X-Deadline-Ms`, at most
  *      the limit of the server). For a caller that has sent none it looks for `ownerWithin`, which is longer than a take-over takes.
  *      Then the answer is 503 with Retry-After. An answer under way has `wayBack` more, so that the owner can report the deadline.
- *      A stream must have begun by then.
+ *      A stream must have begun by then. From there on each of its pieces has `pieceWithin`: a server that falls silent in the middle
+ *      ends the answer, and the client sees that it was cut.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -46,6 +47,9 @@ const ownerWithin = 12_000
 
 /** Milliseconds after the deadline in which an answer may arrive: the owner answers at the deadline. */
 const wayBack = 1_000
+
+/** Milliseconds in which the next piece of a stream must come. Time in which the client takes what has come does not count. */
+const pieceWithin = 30_000
 
 const deadlineHeader = 'x-deadline-ms'
 
@@ -306,7 +310,7 @@ export class Forwarder {
       if (status >= 300 || body === null) return this.#readAll(response)
       this.#forwarded++
       const headers = keptHeaders(Object.fromEntries(response.headers))
-      return { status, headers, stream: Readable.fromWeb(body) }
+      return { status, headers, stream: streamOf(body, this.#options.clock, request.signal) }
     }
     return unlessAway(request.signal, () => this.#fetch(target, sent, request, read))
   }
@@ -395,6 +399,32 @@ export class Forwarder {
 /** F7: the owner answers at the deadline, and its answer has to come back. */
 function waitOf({ deadline, signal }: ForwardRequest): CallWait {
   return { deadline: deadline + wayBack, signal }
+}
+
+/** The body of an answer as it arrives, with a deadline for each piece (F7). Left early, it closes the connection. */
+function streamOf(body: ReadableStream<Uint8Array>, clock: Clock, signal: AbortSignal): Readable {
+  const reader = body.getReader()
+  const stream = Readable.from(piecesOf(reader, clock, signal), { objectMode: false })
+  // Not waited for: the other side may never answer.
+  stream.once('close', () => void reader.cancel().catch(() => undefined))
+  return stream
+}
+
+/**
+ * *Cancellation*: the signal.
+ * @throws `HDL_TIMEOUT`.
+ */
+async function* piecesOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const wait = { deadline: pieceWithin, signal }
+  for (;;) {
+    const next = await waitFor(reader.read(), 'The next piece of an answer', clock, wait)
+    if (next.done) return
+    yield next.value
+  }
 }
 
 /** Undefined when the other server cannot be reached. *Cancellation*: rejects when the signal has aborted. */

@@ -109,7 +109,7 @@ export class Link {
     }
     const id = ++this.#ids
     const { promise, resolve } = Promise.withResolvers<Outcome>()
-    // L2: in the list before anything is waited for.
+    // L2: the call is in the list before the first await.
     this.#calls.set(id, resolve)
     this.#sendWhenOpen({ ...call, id })
     try {

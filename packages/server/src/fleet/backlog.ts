@@ -8,16 +8,14 @@
  */
 import {
   erase,
-  Life,
-  endsBefore,
   write,
   type Kernel,
   type StopOptions,
   type StoredRecord,
   type Table,
   type Tables,
-  type Timer,
 } from '@heddle/core/lowlevel'
+import { RepeatedLook } from '../repeated-look.ts'
 
 export interface Backlog {
   /** Attempts of jobs that wait for a worker. */
@@ -64,43 +62,41 @@ export interface BacklogReportOptions {
 
 export class BacklogReport {
   readonly #options: BacklogReportOptions
-  readonly #life: Life
-  #timer: Timer | undefined
+  readonly #looks: RepeatedLook
   #last: Backlog | undefined
   #lastAt = -Infinity
-  /** The write under way, which stop() waits for. */
-  #writing: Promise<void> = Promise.resolve()
 
   constructor(options: BacklogReportOptions) {
     this.#options = options
-    this.#life = new Life({
+    this.#looks = new RepeatedLook({
       what: 'The report of the backlog',
       clock: options.kernel.clock,
       deadline: 1_000,
-      start: () => this.#lookLater(),
-      stop: (enough) => this.#end(enough),
+      first: lookEvery,
+      look: () => this.#look(),
+      end: () => this.#erase(),
     })
   }
 
   start(): Promise<void> {
-    return this.#life.start()
+    return this.#looks.start()
   }
 
   stop(options: StopOptions = {}): Promise<void> {
-    return this.#life.stop(options)
-  }
-
-  #lookLater(): void {
-    this.#timer = this.#options.kernel.clock.setTimer(lookEvery, () => {
-      this.#writing = this.#look()
-    })
+    return this.#looks.stop(options)
   }
 
   /** Never rejects. */
-  async #look(): Promise<void> {
+  async #look(): Promise<number> {
     const found = this.#options.read()
     if (this.#isDue(found)) await this.#write(found).catch(() => undefined)
-    if (this.#life.isRunning) this.#lookLater()
+    return lookEvery
+  }
+
+  /** Never rejects. G1: a row that stays is too old soon. */
+  async #erase(): Promise<void> {
+    const { server, tables } = this.#options
+    await tables.change([erase(backlogTable, server)]).catch(() => undefined)
   }
 
   #isDue(found: Backlog): boolean {
@@ -118,18 +114,6 @@ export class BacklogReport {
     await tables.change([write(backlogTable, { id: server, ...found, writtenAt })])
     this.#last = found
     this.#lastAt = at
-  }
-
-  async #end(enough: AbortSignal): Promise<void> {
-    this.#timer?.cancel()
-    const { server, tables, kernel } = this.#options
-    const erased = this.#writing.then(() => tables.change([erase(backlogTable, server)]))
-    // G1: a row that stays is too old soon.
-    await endsBefore(
-      enough,
-      erased.catch(() => undefined),
-      kernel.clock,
-    )
   }
 }
 

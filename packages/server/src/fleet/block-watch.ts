@@ -3,20 +3,16 @@
  * query however many workers there are, and none while there are no workers.
  *
  *  B1  Leases of a user who was blocked, of its tokens and of a token that was revoked end within two seconds.
+ *  B2  No block is missed: a look goes back to the last one that was answered, and for leases that were read from the store
+ *      (a restart, a take-over) to the grant of the oldest of them.
  */
-import {
-  Life,
-  endsBefore,
-  type Kernel,
-  type ServiceState,
-  type StopOptions,
-  type Timer,
-} from '@heddle/core/lowlevel'
+import type { Kernel, ServiceState, StopOptions } from '@heddle/core/lowlevel'
 import type { People } from '../people/people.ts'
+import { RepeatedLook } from '../repeated-look.ts'
 import type { Fleet } from './fleet.ts'
 
 export interface BlockWatchOptions {
-  readonly fleet: Pick<Fleet, 'block' | 'hasWorkers'>
+  readonly fleet: Pick<Fleet, 'block' | 'hasWorkers' | 'takeRestored'>
   readonly people: Pick<People, 'refusedSince'>
   readonly kernel: Kernel
 }
@@ -27,57 +23,55 @@ const overlap = 10_000
 
 export class BlockWatch {
   readonly #options: BlockWatchOptions
-  readonly #life: Life
-  #timer: Timer | undefined
-  /** The look under way, which stop() waits for. */
-  #looking: Promise<void> = Promise.resolve()
+  readonly #looks: RepeatedLook
+  /** The wall time up to which everything was read. */
+  #readUntil: number
 
   constructor(options: BlockWatchOptions) {
     this.#options = options
-    this.#life = new Life({
+    this.#readUntil = options.kernel.clock.wallTime()
+    this.#looks = new RepeatedLook({
       what: 'The watch over blocked users',
       clock: options.kernel.clock,
+      // A store that does not answer is left alone then: what it would say comes too late.
       deadline: 1_000,
-      start: () => this.#lookLater(),
-      stop: (enough) => this.#end(enough),
+      first: lookEvery,
+      look: () => this.#look(),
     })
   }
 
   start(): Promise<void> {
-    return this.#life.start()
+    return this.#looks.start()
   }
 
   stop(options: StopOptions = {}): Promise<void> {
-    return this.#life.stop(options)
+    return this.#looks.stop(options)
   }
 
   stats(): { readonly state: ServiceState } {
-    return { state: this.#life.state }
-  }
-
-  #lookLater(): void {
-    this.#timer = this.#options.kernel.clock.setTimer(lookEvery, () => {
-      this.#looking = this.#look()
-    })
-  }
-
-  async #end(enough: AbortSignal): Promise<void> {
-    this.#timer?.cancel()
-    const { clock } = this.#options.kernel
-    // A store that does not answer is left alone: what it would say comes too late.
-    await endsBefore(enough, this.#looking, clock)
+    return this.#looks.stats()
   }
 
   /** Never rejects. */
-  async #look(): Promise<void> {
+  async #look(): Promise<number> {
     const { fleet, people, kernel } = this.#options
-    if (fleet.hasWorkers) {
-      // A store that is away is asked again: the calls of blocked workers are refused meanwhile.
-      const refused = await people
-        .refusedSince(kernel.clock.wallTime() - overlap)
-        .catch(() => undefined)
-      if (refused !== undefined && refused.size > 0) fleet.block(refused)
+    const now = kernel.clock.wallTime()
+    if (!fleet.hasWorkers) {
+      // Who comes later is asked who it is.
+      this.#readUntil = now
+      return lookEvery
     }
-    if (this.#life.isRunning) this.#lookLater()
+    const restored = fleet.takeRestored()
+    // The wall clock may have been set back.
+    const since = Math.min(this.#readUntil, restored ?? Infinity, now)
+    // A store that is away is asked again: the calls of blocked workers are refused meanwhile.
+    const refused = await people.refusedSince(since - overlap).catch(() => undefined)
+    if (refused === undefined) {
+      this.#readUntil = since
+      return lookEvery
+    }
+    this.#readUntil = now
+    if (refused.size > 0) fleet.block(refused)
+    return lookEvery
   }
 }

@@ -99,6 +99,7 @@ const slice = 500
 export class ClaimDesk {
   readonly #options: ClaimDeskOptions
   readonly #waiting = new LinkedList<WaitingClaim>()
+  readonly #waitingOf = new Map<string, number>()
   readonly #most: number
   #isPlanned = false
   #isOpen = true
@@ -110,6 +111,17 @@ export class ClaimDesk {
 
   get waiting(): number {
     return this.#waiting.size
+  }
+
+  /** Claims of a tenant that wait. */
+  waitingOf(tenant: string): number {
+    return this.#waitingOf.get(tenant) ?? 0
+  }
+
+  #count(tenant: string, more: 1 | -1): void {
+    const count = this.waitingOf(tenant) + more
+    if (count === 0) this.#waitingOf.delete(tenant)
+    else this.#waitingOf.set(tenant, count)
   }
 
   /**
@@ -144,8 +156,14 @@ export class ClaimDesk {
     }
     if (this.#waiting.size >= this.#most) return { kind: 'empty', ...tooMany }
     const { clock } = this.#options.kernel
+    const { tenant } = worker.identity
+    this.#count(tenant, 1)
     return new Promise((done) => {
-      this.#waiting.push(new WaitingClaim(worker, request, chosen, clock, this.#waiting, done))
+      const answer = (given: ClaimAnswer): void => {
+        this.#count(tenant, -1)
+        done(given)
+      }
+      this.#waiting.push(new WaitingClaim(worker, request, chosen, clock, this.#waiting, answer))
     })
   }
 

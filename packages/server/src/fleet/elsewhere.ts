@@ -184,8 +184,8 @@ export class Elsewhere {
 
 /** Workers that can do the same for the same owner. */
 function kindOf({ caller }: AnyCall, worker: WorkerDescription): string {
-  const { threads, memory, capabilities, tags, system, jobs } = worker
-  return JSON.stringify([caller.tenant, threads, memory, capabilities, tags, system, jobs])
+  const { threads, memory, capabilities, tags, system, jobs, full } = worker
+  return JSON.stringify([caller.tenant, threads, memory, capabilities, tags, system, jobs, full])
 }
 
 /** The campaign, or the jobs of a shard, that a lease is of: its owner answers for the lease. */

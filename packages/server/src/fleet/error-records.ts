@@ -1,13 +1,11 @@
 /** Errors as workers send them. */
-import type { ErrorRecord } from '@heddle/core/lowlevel'
+import { errorBounds, type ErrorRecord } from '@heddle/core/lowlevel'
 
-/** Causes that are read. */
-const deepest = 8
 const longestText = 10_000
 
 /** What a worker says was thrown; undefined when it is not an error. A worker of another maker may send anything. */
 export function readErrorRecord(given: unknown, depth = 0): ErrorRecord | undefined {
-  if (typeof given !== 'object' || given === null || depth > deepest) return undefined
+  if (typeof given !== 'object' || given === null || depth > errorBounds.causes) return undefined
   const { name, message, code, stack, cause } = given as Readonly<Record<string, unknown>>
   if (typeof message !== 'string') return undefined
   const inner = readErrorRecord(cause, depth + 1)

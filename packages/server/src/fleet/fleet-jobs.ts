@@ -56,6 +56,7 @@ import {
   type ResultPlace,
 } from './lease.ts'
 import { refusalOf, whyWaiting } from './why-waiting.ts'
+import type { WorkerGroups } from './worker-groups.ts'
 
 export interface WaitingJob {
   readonly key: string
@@ -92,7 +93,7 @@ export interface FleetJobsOptions {
   /** Reads a result that is not in the report. */
   readonly readResult: (at: ResultPlace) => Promise<unknown>
   /** Workers that are there, for what explain() says. */
-  readonly workers: () => Iterable<FleetWorker>
+  readonly workers: WorkerGroups
   readonly shards?: number
 }
 
@@ -166,6 +167,13 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     return this.#byLease.size
   }
 
+  /** Attempts of a tenant that wait. */
+  waitingOf(tenant: string): number {
+    let count = 0
+    for (const jobs of this.#waiting.get(tenant)?.values() ?? []) count += jobs.length
+    return count
+  }
+
   /**
    * Runs one attempt on a worker.
    *
@@ -207,7 +215,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
 
   /** Why an attempt waits: for what explain() says. */
   whyWaiting(attempt: FleetNeeds): string {
-    return whyWaiting(attempt, this.#options.workers())
+    return whyWaiting(attempt, this.#options.workers)
   }
 
   /** The first job that this worker can run, or why there is none; undefined when no job waits. */
@@ -236,6 +244,14 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   offered(lease: Lease, job: WaitingJob): void {
     job.lease = lease
     this.#byLease.set(lease, job)
+  }
+
+  /** For people. */
+  nameOf(lease: Lease): string {
+    const attempt = this.#byLease.get(lease)?.attempt
+    return attempt === undefined
+      ? `The job of lease ${lease.id}`
+      : `${attempt.name} (${attempt.job})`
   }
 
   failed(lease: Lease, failure: Failure): void {
@@ -452,7 +468,8 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     job.lease = undefined
     if (!isHarmless.has(why)) job.losses++
     if (job.losses > mostLosses) {
-      job.reject(new HeddleError('HDL_LEASE_ENDED', { lease: lease.id, reason: why }))
+      const reason = `${why} on worker ${lease.worker.name} at ${lease.address}`
+      job.reject(new HeddleError('HDL_LEASE_ENDED', { lease: lease.id, reason }))
     } else {
       job.attempt.onWaiting()
       this.#begin(job)

@@ -1,4 +1,5 @@
 import type { Lease } from './lease.ts'
+import type { WorkerGroup } from './worker-groups.ts'
 
 /** What a worker says about itself with each claim (W1). */
 export interface WorkerDescription {
@@ -16,6 +17,8 @@ export interface WorkerDescription {
   readonly system: string
   /** Jobs that it can run, with their versions. */
   readonly jobs: readonly { readonly name: string; readonly version: string }[]
+  /** Names of its jobs that it has no place free for. */
+  readonly full?: readonly string[]
 }
 
 /** Who sent a call. */
@@ -61,6 +64,9 @@ export class FleetWorker {
   description: WorkerDescription
   identity: WorkerIdentity
   readonly leases = new Set<Lease>()
+  /** Set by WorkerGroups. */
+  group: WorkerGroup | undefined
+  groupKey = ''
   /** On the monotonic clock. */
   seenAt: number
   isLeaving = false

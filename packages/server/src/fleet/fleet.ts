@@ -18,6 +18,7 @@ import type { JobShard } from './job-shard.ts'
 import { LeaseBook, type LeaseCall, type UpdateAnswer } from './lease-book.ts'
 import type { CloseReason, Lease, Report, ResultPlace, Work } from './lease.ts'
 import { LostWorkers } from './lost-workers.ts'
+import { WorkerGroups } from './worker-groups.ts'
 
 export interface FleetOptions {
   readonly kernel: Kernel
@@ -31,6 +32,8 @@ export interface FleetOptions {
   readonly waitingClaims?: number | undefined
   /** Reports workers whose leases were lost because they fell silent. */
   readonly onSilent?: ((text: string) => void) | undefined
+  /** Reports work that failed, with the machine that it failed on. */
+  readonly onFailed?: ((text: string) => void) | undefined
   /** Milliseconds within which two workers of one name are refused (W6). Default 120,000. */
   readonly nameFor?: number | undefined
   /** Workers that are remembered after they were seen last. Default 100,000. */
@@ -78,11 +81,13 @@ export class Fleet {
   readonly #nameFor: number
   readonly #mostWorkers: number
   readonly #workers = new Map<string, FleetWorker>()
+  readonly groups = new WorkerGroups()
   /** By owner and name (W6). */
   readonly #names = new Map<string, FleetWorker>()
   #campaigns: Campaigns | undefined
   #jobs: FleetJobs | undefined
   readonly #lost: LostWorkers | undefined
+  readonly #onFailed: ((text: string) => void) | undefined
   #isDraining = false
 
   constructor(options: FleetOptions) {
@@ -90,6 +95,7 @@ export class Fleet {
     this.#leasesPerAddress = options.leasesPerAddress ?? 100
     this.#nameFor = options.nameFor ?? 120_000
     this.#mostWorkers = options.mostWorkers ?? 100_000
+    this.#onFailed = options.onFailed
     this.#lost = options.onSilent && new LostWorkers(options.onSilent)
     this.book = new LeaseBook({
       kernel: options.kernel,
@@ -168,6 +174,7 @@ export class Fleet {
       worker.description = description
       worker.identity = identity
     }
+    this.groups.put(worker)
     return worker
   }
 
@@ -175,12 +182,18 @@ export class Fleet {
     return this.#workers.get(id)
   }
 
-  workers(): IterableIterator<FleetWorker> {
-    return this.#workers.values()
+  /** Those of one tenant; all when undefined. */
+  workers(tenant?: string): Iterable<FleetWorker> {
+    return tenant === undefined ? this.#workers.values() : this.groups.workers(tenant)
   }
 
   get hasWorkers(): boolean {
     return this.#workers.size > 0
+  }
+
+  /** The wall time at which the oldest lease was granted that was read from the store since the last call; undefined when none was. */
+  takeRestored(): number | undefined {
+    return this.book.takeRestored()
   }
 
   /** These were blocked or revoked (`user ann`, `token ci`): the leases of their workers end now. */
@@ -233,6 +246,10 @@ export class Fleet {
     this.#checkOwner(call)
     const lease = this.book.heldLease(call)
     const { work, worker } = lease
+    const what = isJobs(work) ? this.#jobs!.nameOf(lease) : `Campaign ${work.id}`
+    this.#onFailed?.(
+      `${what} failed on worker ${worker.name} at ${lease.address}: ${failure.message}`,
+    )
     if (isJobs(work)) this.#jobs!.failed(lease, failure)
     this.book.close(lease, 'failed')
     if (isCampaign(work)) {
@@ -247,7 +264,7 @@ export class Fleet {
     this.#checkOwner(call)
     const lease = this.book.get(call.lease)
     if (lease === undefined || lease.epoch !== call.epoch || lease.worker.id !== call.worker) return
-    if (call.owner !== undefined && lease.worker.identity.owner !== call.owner) return
+    if (call.owner !== undefined && lease.owner !== call.owner) return
     this.book.close(lease, lease.state === 'offered' ? 'not_accepted' : 'handed_back')
     await lease.work.saved()
   }
@@ -292,12 +309,18 @@ export class Fleet {
   }
 
   /**
-   * Resolves when a lease of the worker has ended or is to stop, at the deadline, and when the signal aborts.
+   * Resolves when a lease of the worker has ended or is to stop, at the deadline, and when the signal aborts. At once for a worker
+   * that another owner has, as for one that is unknown.
    *
    * *Cancellation*: the signal.
    */
-  async waitNews(worker: string, deadline: number, signal: AbortSignal): Promise<void> {
-    const known = this.#workers.get(worker)
+  async waitNews(
+    worker: string,
+    owner: string,
+    deadline: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const known = this.#isOfOther(worker, owner) ? undefined : this.#workers.get(worker)
     if (known === undefined || this.#isDraining || deadline <= 0 || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
     const forget = known.beats.add(resolve)
@@ -329,7 +352,16 @@ export class Fleet {
     this.desk.wake()
   }
 
-  summary(): FleetSummary {
+  /** Of one tenant; of all when undefined. */
+  summary(tenant?: string): FleetSummary {
+    if (tenant !== undefined) {
+      return {
+        ...this.groups.counts(tenant),
+        waiting: this.desk.waitingOf(tenant),
+        ...this.book.countsOf(tenant),
+        jobs_waiting: this.#jobs?.waitingOf(tenant) ?? 0,
+      }
+    }
     const { offered, held, active, granted, closed } = this.book.stats()
     return {
       workers: this.#workers.size,
@@ -421,6 +453,8 @@ export class Fleet {
     if (why === 'stale') this.#lost?.add(lease)
     if (why === 'finished' && isJobs(lease.work)) lease.worker.failures.clear()
     if (lease.worker.isLeaving && lease.worker.leases.size === 0) this.#forget(lease.worker)
+    // A place is free there, and its claim that waits has said that there is none: it asks again.
+    if (lease.worker.description.full !== undefined) lease.worker.claims.wake()
   }
 
   #forgetOldest(): void {
@@ -434,6 +468,7 @@ export class Fleet {
 
   #forget(worker: FleetWorker): void {
     this.#workers.delete(worker.id)
+    this.groups.remove(worker)
     if (this.#names.get(nameKey(worker)) === worker) this.#names.delete(nameKey(worker))
   }
 }
@@ -442,7 +477,7 @@ function nameKey({ name, identity }: FleetWorker): string {
   return `${identity.owner} ${name}`
 }
 
-function isCampaign(work: Work): work is Campaign {
+export function isCampaign(work: Work): work is Campaign {
   return 'spec' in work
 }
 

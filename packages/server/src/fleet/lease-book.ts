@@ -63,6 +63,16 @@ export interface LeaseBookStats {
   readonly closed: Readonly<Record<string, number>>
 }
 
+/** Leases of one tenant: how many there are, and how many there were since the start. */
+export interface LeaseCounts {
+  offered: number
+  held: number
+  granted: number
+  readonly closed: Record<string, number>
+}
+
+const noLeases = (): LeaseCounts => ({ offered: 0, held: 0, granted: 0, closed: {} })
+
 /** Closed leases whose reason is remembered. */
 const mostRemembered = 20_000
 /** Leases that a sweep looks at in one turn of the loop. */
@@ -87,9 +97,13 @@ export class LeaseBook {
   /** How many leases come from an address, and how many workers have one: nothing is counted by walking. */
   readonly #byAddress = new Map<string, number>()
   #active = 0
-  readonly #remembered = new Map<string, CloseReason>()
+  readonly #byTenant = new Map<string, LeaseCounts>()
+  /** Why leases were closed, for whoever had them: to others they are unknown (L4). */
+  readonly #remembered = new Map<string, { readonly why: CloseReason; readonly owner: string }>()
   readonly #closedCount: Record<string, number> = {}
   #granted = 0
+  /** Wall time: see takeRestored(). */
+  #restoredSince = Infinity
   #sweepTimer: Timer | undefined
   readonly #life: Life
 
@@ -131,6 +145,25 @@ export class LeaseBook {
     }
   }
 
+  /** Of the leases of one tenant. */
+  countsOf(tenant: string): Readonly<LeaseCounts> {
+    const { offered, held, granted, closed } = this.#byTenant.get(tenant) ?? noLeases()
+    return { offered, held, granted, closed: { ...closed } }
+  }
+
+  #countsOf({ tenant }: Lease): LeaseCounts {
+    let counts = this.#byTenant.get(tenant)
+    if (counts === undefined) this.#byTenant.set(tenant, (counts = noLeases()))
+    return counts
+  }
+
+  #countGrant(lease: Lease): void {
+    const counts = this.#countsOf(lease)
+    counts.offered--
+    counts.held++
+    counts.granted++
+  }
+
   /** Leases of workers at this address, offered and held. */
   leasesFrom(address: string): number {
     return this.#byAddress.get(address) ?? 0
@@ -152,6 +185,7 @@ export class LeaseBook {
     lease.seenAt = this.#now()
     this.#add(lease)
     this.#offers.push(lease)
+    this.#countsOf(lease).offered++
     if (this.#offerTimer === undefined) this.#watchOffers()
     return lease
   }
@@ -164,6 +198,15 @@ export class LeaseBook {
     lease.reportedAt = lease.seenAt
     this.#add(lease)
     this.#listOf(lease.work).push(lease)
+    this.#countsOf(lease).held++
+    this.#restoredSince = Math.min(this.#restoredSince, lease.grantedAt ?? 0)
+  }
+
+  /** As Fleet.takeRestored(). */
+  takeRestored(): number | undefined {
+    const since = this.#restoredSince
+    this.#restoredSince = Infinity
+    return since === Infinity ? undefined : since
   }
 
   /**
@@ -189,6 +232,7 @@ export class LeaseBook {
         lease.state = 'held'
         lease.reportedAt = this.#now()
         this.#granted++
+        this.#countGrant(lease)
         this.#listOf(lease.work).push(lease)
         this.#touch(lease)
         return lease
@@ -198,7 +242,7 @@ export class LeaseBook {
       case 'offered':
       case 'closing':
       case 'closed':
-        throw this.#lost(call.lease)
+        throw this.#lost(call)
     }
   }
 
@@ -215,7 +259,7 @@ export class LeaseBook {
       lease.idleBeats = 0
     } else if (progress !== undefined && idleBeats > 0 && ++lease.idleBeats >= idleBeats) {
       this.close(lease, 'no_progress')
-      throw this.#lost(call.lease)
+      throw this.#lost(call)
     }
     return { nextBeat: this.nextBeat(lease.work) }
   }
@@ -230,7 +274,7 @@ export class LeaseBook {
     const lease = this.#leases.get(call.lease)
     if (lease === undefined) return this.#updateOfClosed(call, report)
     this.#check(lease, call)
-    if (lease.state !== 'held') throw this.#lost(call.lease)
+    if (lease.state !== 'held') throw this.#lost(call)
     this.#touch(lease)
     const { work } = lease
     if (report.sequence <= lease.sequence) {
@@ -258,6 +302,8 @@ export class LeaseBook {
 
   /** L5: the report that finished a lease is acknowledged again, also after a restart. */
   async #updateOfClosed(call: LeaseCall, report: Report): Promise<UpdateAnswer> {
+    const remembered = this.#remembered.get(call.lease)
+    if (remembered !== undefined && !isOf(call, remembered.owner)) throw this.#lost(call)
     const id = parseLeaseId(call.lease)
     const work = id && this.findWork(id.work)
     const closed = await work?.closedLease(id!.number)
@@ -266,7 +312,7 @@ export class LeaseBook {
       closed.worker === call.worker &&
       closed.epoch === call.epoch &&
       report.sequence <= closed.sequence
-    if (!isSame) throw this.#lost(call.lease, closed?.why)
+    if (!isSame) throw this.#lost(call, closed?.worker === call.worker ? closed.why : undefined)
     return { counted: false, closed: 'finished', nextBeat: 0 }
   }
 
@@ -292,6 +338,11 @@ export class LeaseBook {
     this.#options.onClosed?.(lease, why)
     lease.worker.beats.wake()
     return true
+  }
+
+  /** Ends all leases of a work. */
+  closeAll(work: Work, why: CloseReason): void {
+    for (const lease of this.#byWork.get(work) ?? []) this.close(lease, why)
   }
 
   /** Asks the worker of a held lease to stop (W7): it hands the lease back when its job has ended. */
@@ -425,22 +476,24 @@ export class LeaseBook {
 
   #findHeld(call: LeaseCall): Lease {
     const lease = this.#find(call)
-    if (lease.state !== 'held') throw this.#lost(call.lease)
+    if (lease.state !== 'held') throw this.#lost(call)
     return lease
   }
 
   #find(call: LeaseCall): Lease {
     const lease = this.#leases.get(call.lease)
-    if (lease === undefined) throw this.#lost(call.lease)
+    if (lease === undefined) throw this.#lost(call)
     this.#check(lease, call)
     return lease
   }
 
   /** L4. */
-  #check(lease: Lease, { epoch, worker, owner }: LeaseCall): void {
-    const isOwn = owner === undefined || lease.worker.identity.owner === owner
+  #check(lease: Lease, call: LeaseCall): void {
+    const isOwn = isOf(call, lease.owner)
     // A stranger gets the answer of an unknown lease.
-    if (lease.epoch !== epoch || lease.worker.id !== worker || !isOwn) throw this.#lost(lease.id)
+    if (lease.epoch !== call.epoch || lease.worker.id !== call.worker || !isOwn) {
+      throw this.#lost(call)
+    }
   }
 
   /** As a call: the state changes while a promise is awaited, which types do not see. */
@@ -454,12 +507,19 @@ export class LeaseBook {
     if (leases === undefined) this.#byWork.set(lease.work, new Set([lease]))
     else leases.add(lease)
     const { worker, address } = lease
-    if (worker.leases.size === 0) this.#active++
+    if (worker.leases.size === 0) {
+      this.#active++
+      if (worker.group !== undefined) worker.group.busy++
+    }
     worker.leases.add(lease)
     this.#byAddress.set(address, this.leasesFrom(address) + 1)
   }
 
   #forget(lease: Lease, why: CloseReason): void {
+    const counts = this.#countsOf(lease)
+    if (lease.list === this.#offers) counts.offered--
+    else counts.held--
+    counts.closed[why] = (counts.closed[why] ?? 0) + 1
     ;(lease.list as LinkedList<Lease> | undefined)?.remove(lease)
     this.#leases.delete(lease.id)
     const leases = this.#byWork.get(lease.work)
@@ -467,7 +527,7 @@ export class LeaseBook {
     if (leases?.size === 0) this.#byWork.delete(lease.work)
     this.#leaveWorker(lease)
     this.#closedCount[why] = (this.#closedCount[why] ?? 0) + 1
-    this.#remembered.set(lease.id, why)
+    this.#remembered.set(lease.id, { why, owner: lease.owner })
     if (this.#remembered.size <= mostRemembered) return
     for (const oldest of this.#remembered.keys()) {
       this.#remembered.delete(oldest)
@@ -477,14 +537,25 @@ export class LeaseBook {
 
   #leaveWorker(lease: Lease): void {
     const { worker, address } = lease
-    if (worker.leases.delete(lease) && worker.leases.size === 0) this.#active--
+    if (worker.leases.delete(lease) && worker.leases.size === 0) {
+      this.#active--
+      if (worker.group !== undefined) worker.group.busy--
+    }
     const left = this.leasesFrom(address) - 1
     if (left > 0) this.#byAddress.set(address, left)
     else this.#byAddress.delete(address)
   }
 
-  #lost(lease: string, why?: string): HeddleError<'HDL_LEASE_ENDED'> {
-    const reason = why ?? this.#remembered.get(lease) ?? 'not_held'
-    return new HeddleError('HDL_LEASE_ENDED', { lease, reason })
+  #lost(call: LeaseCall, why?: string): HeddleError<'HDL_LEASE_ENDED'> {
+    const { lease } = call
+    const remembered = this.#remembered.get(lease)
+    const known =
+      remembered !== undefined && isOf(call, remembered.owner) ? remembered.why : undefined
+    return new HeddleError('HDL_LEASE_ENDED', { lease, reason: why ?? known ?? 'not_held' })
   }
+}
+
+/** L4. */
+function isOf(call: LeaseCall, owner: string): boolean {
+  return call.owner === undefined || call.owner === owner
 }

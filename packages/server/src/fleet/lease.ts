@@ -106,6 +106,11 @@ export class Lease {
   readonly worker: FleetWorker
   /** Where its worker was when it got the lease: later calls may come from elsewhere. */
   readonly address: string
+  /** Of its worker, when it got the lease. */
+  readonly owner: string
+  readonly tenant: string
+  /** Of its worker, when it got the lease: counted until the lease ends, whatever the worker says later. */
+  readonly threads: number
   readonly start: number
   readonly size: number
   /** The claim that it answered. */
@@ -150,6 +155,9 @@ export class Lease {
     this.epoch = epoch
     this.worker = worker
     this.address = worker.identity.address
+    this.owner = worker.identity.owner
+    this.tenant = worker.identity.tenant
+    this.threads = worker.threads
     this.start = start
     this.size = size
   }

@@ -7,8 +7,9 @@ import {
   type OpenStore,
   type OptionNames,
 } from '@heddle/core/lowlevel'
-import { builtInParts } from '../campaigns/built-in-parts.ts'
+import { partsAmong } from '../campaigns/built-in-parts.ts'
 import { Campaigns } from '../campaigns/campaigns.ts'
+import { exportedCampaigns } from '../campaigns/own-campaign.ts'
 import { campaignRoutes } from '../campaigns/routes.ts'
 import {
   fleetAccept,
@@ -27,16 +28,17 @@ import {
   protocolVersions,
 } from '../client/contract/fleet.ts'
 import type { ResponseBodyOf } from '../client/contract/contract.ts'
-import type { Caller } from '../http/caller.ts'
+import { isAllowed, type Caller } from '../http/caller.ts'
 import type { ServerContext } from '../http/context.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call } from '../http/route.ts'
+import { tenantsOf } from '../http/tenancy.ts'
 import type { People } from '../people/people.ts'
 import { BacklogReport } from './backlog.ts'
 import { readErrorRecord } from './error-records.ts'
 import { BlockWatch } from './block-watch.ts'
 import { FleetJobs } from './fleet-jobs.ts'
-import { Fleet, campaignOf } from './fleet.ts'
+import { Fleet, campaignOf, isCampaign } from './fleet.ts'
 import {
   Elsewhere,
   askEvery,
@@ -89,7 +91,10 @@ const mostWait = 10_000
 const usualWait = 25_000
 
 export function openFleetRoom(
-  context: Pick<ServerContext, 'kernel' | 'log' | 'cluster' | 'shards' | 'store' | 'artifacts'>,
+  context: Pick<
+    ServerContext,
+    'kernel' | 'log' | 'cluster' | 'shards' | 'store' | 'artifacts' | 'exported'
+  >,
   options: {
     readonly isLazy: boolean
     readonly limits?: FleetLimits | undefined
@@ -106,6 +111,7 @@ export function openFleetRoom(
     leasesPerAddress: limits.leasesPerAddress,
     waitingClaims: limits.waitingClaims,
     onSilent: (text) => context.log('warning', text),
+    onFailed: (text) => context.log('info', text),
   })
   const beat = limits.beat ?? defaultTimes.beat
   const times: LeaseTimes = { ...defaultTimes, beat, stale: limits.stale ?? 3 * beat }
@@ -126,14 +132,16 @@ export function openFleetRoom(
     close: (lease, why) => book.close(lease, why),
     restore: (lease) => book.restore(lease),
     drop: (shard) => book.drop(shard),
-    workers: () => fleet.workers(),
+    workers: fleet.groups,
     readResult: ({ run, artifact }) => readResult(context.artifacts, run, artifact, kernel.clock),
   })
+  const partsOf = partsAmong(exportedCampaigns(context.exported))
   const campaigns = new Campaigns({
     ...common,
     book,
-    partsOf: builtInParts,
+    partsOf,
     onChange: () => fleet.wake(),
+    onProblem: (text) => context.log('warning', text),
   })
   fleet.attach({ campaigns, jobs })
   shards.add(campaigns)
@@ -187,7 +195,7 @@ export function openFleetRoom(
     campaigns,
     routes: [
       ...fleetRoutes(fleet, jobs, times, ready, context, elsewhere),
-      ...campaignRoutes(campaigns, store.tables, ready),
+      ...campaignRoutes(campaigns, store.tables, ready, partsOf),
     ],
     start: async () => {
       // A store in memory has nothing to continue: its shards are acquired when they are needed first.
@@ -318,10 +326,6 @@ function isPatient({ reason }: Refusal): boolean {
   return reason === 'no_work' || reason === 'capability'
 }
 
-function mayStop({ roles }: Caller): boolean {
-  return roles.includes('operator') || roles.includes('admin')
-}
-
 function fleetRoutes(
   fleet: Fleet,
   jobs: FleetJobs,
@@ -402,7 +406,7 @@ function fleetRoutes(
         news.push(body)
         controller.abort()
       })
-      await fleet.waitNews(worker, wait, signal)
+      await fleet.waitNews(worker, call.caller.id, wait, signal)
       controller.abort()
       await there
       return joinBeats([beatOwn(withoutProgress(local)), ...news], unknown)
@@ -416,7 +420,7 @@ function fleetRoutes(
         const pieces = fleetPieces(name, input, clock)
         return reply.send(Readable.from(pieces, { objectMode: false }))
       },
-      { ownedBy: ({ params }) => workOf(params.lease), isStream: true },
+      { ownedBy: ({ params }) => workOf(params.lease), isStream: true, tenancy: 'handler' },
     ),
     route(
       fleetUpdate,
@@ -464,7 +468,7 @@ function fleetRoutes(
         const named = ofCaller(body, caller)
         const lease = book.heldLease(named)
         const reason = body.reason.slice(0, longestLog)
-        if (mayStop(caller)) {
+        if (isAllowed(caller, 'operator')) {
           const campaign = campaignOf(lease)
           campaign.end('stopped', reason)
           await campaign.saved()
@@ -487,8 +491,11 @@ function fleetRoutes(
           })
         }
         if (lease !== undefined) {
-          const named = ofCaller({ lease, epoch: epoch ?? 0, worker }, caller)
-          jobs.log(book.heldLease(named), text)
+          const held = book.heldLease(ofCaller({ lease, epoch: epoch ?? 0, worker }, caller))
+          // A campaign has no log of its own.
+          if (isCampaign(held.work))
+            log('info', `campaign ${held.work.id}: ${machineOf(held)}: ${text}`)
+          else jobs.log(held, text)
         } else log('info', `worker ${worker} of ${caller.name}: ${text}`)
         return { logged: text.length }
       },
@@ -501,19 +508,21 @@ function fleetRoutes(
       return { left: true }
     }),
     route(fleetSummary, ({ query, caller }) => ({
-      ...fleet.summary(),
+      ...fleet.summary(tenantsOf(caller)),
       list: workerList(fleet, caller, query.workers ?? 0),
     })),
   ]
 }
 
+function machineOf({ worker, address }: Lease): string {
+  return `worker ${worker.name} at ${address}`
+}
+
 function workerList(fleet: Fleet, caller: Caller, most: number) {
   const now = fleet.now()
   const list = []
-  for (const worker of fleet.workers()) {
+  for (const worker of fleet.workers(tenantsOf(caller))) {
     if (list.length >= most) break
-    // Nothing of one tenant is visible to another.
-    if (worker.identity.tenant !== caller.tenant && !caller.roles.includes('admin')) continue
     list.push({
       worker: worker.id,
       name: worker.name,

@@ -2,38 +2,57 @@
 import type { FleetNeeds } from '@heddle/core/lowlevel'
 import { commonTenant } from '../http/caller.ts'
 import type { FleetWorker, Refusal } from './fleet-worker.ts'
+import type { WorkerGroup, WorkerGroups } from './worker-groups.ts'
 
 /** Workers that are named. */
 const named = 5
 
-/** For what explain() says: `no worker with capability gpu (2 connected: ann, bob)`. Workers of other tenants are not named (W9). */
+/**
+ * For what explain() says: `no worker with capability gpu (2 connected: ann, bob)`. Workers of other tenants are not named (W9). Its cost
+ * depends on the kinds of workers, not on their number.
+ */
 export function whyWaiting(
   { job, version, capabilities, tenant = commonTenant }: FleetNeeds,
-  connected: Iterable<FleetWorker>,
+  connected: WorkerGroups,
 ): string {
-  const all = [...connected]
-  const workers = all.filter((worker) => worker.serves(tenant))
-  if (workers.length === 0) {
-    const isOnly = all.length === 0 && tenant === commonTenant
+  const groups = [...connected.of(tenant)]
+  if (groups.length === 0) {
+    const isOnly = connected.isEmpty && tenant === commonTenant
     return isOnly ? 'no worker is connected' : `no worker of tenant ${tenant} is connected`
   }
-  const names = workers.slice(0, named).map(({ name }) => name)
-  const there = `${workers.length} connected: ${names.join(', ')}${workers.length > named ? ', …' : ''}`
-  const able = workers.filter(({ description }) =>
-    capabilities.every((each) => description.capabilities.includes(each)),
-  )
+  const there = describeWorkers(groups)
+  const able = groups.filter((group) => group.hasAll(capabilities))
   if (able.length === 0) {
     const missing = capabilities.find((each) =>
-      workers.every(({ description }) => !description.capabilities.includes(each)),
+      groups.every((group) => !group.capabilities.has(each)),
     )
     return `no worker with capability ${missing ?? capabilities.join(' and ')} (${there})`
   }
-  const has = able.filter(({ description }) =>
-    description.jobs.some((each) => each.name === job && each.version === version),
-  )
+  const has = able.filter((group) => group.hasJob(job, version))
   if (has.length === 0) return `no worker has ${job} version ${version} (${there})`
-  const busy = has.filter(({ leases }) => leases.size > 0).length
-  return `${busy} of ${has.length} workers that can run it are busy (${there})`
+  const busy = has.reduce((sum, group) => sum + group.busy, 0)
+  return `${busy} of ${countOf(has)} workers that can run it are busy (${there})`
+}
+
+/** `2 connected: ann, bob` */
+function describeWorkers(groups: readonly WorkerGroup[]): string {
+  const count = countOf(groups)
+  const names = [...firstNames(groups)]
+  return `${count} connected: ${names.join(', ')}${count > named ? ', …' : ''}`
+}
+
+function* firstNames(groups: readonly WorkerGroup[]): Generator<string, void, undefined> {
+  let left = named
+  for (const { workers } of groups) {
+    for (const worker of workers) {
+      if (left-- === 0) return
+      yield worker.name
+    }
+  }
+}
+
+function countOf(groups: readonly WorkerGroup[]): number {
+  return groups.reduce((sum, { workers }) => sum + workers.size, 0)
 }
 
 /** Why this worker cannot run it; undefined when it can. */
@@ -49,7 +68,13 @@ export function refusalOf(
   const versions = description.jobs.filter((each) => each.name === job).map((each) => each.version)
   if (versions.length === 0)
     return { reason: 'capability', message: `job ${job} waits, which this worker does not have` }
-  if (versions.includes(version)) return undefined
+  if (versions.includes(version)) return noPlaceFor(worker, job)
   const message = `job ${job} waits in version ${version}; this worker has ${versions.join(', ')}`
   return { reason: 'version', message }
+}
+
+/** It has the job, and every place where it could run it is taken: its claim may wait for other work. */
+export function noPlaceFor({ description }: FleetWorker, job: string): Refusal | undefined {
+  if (description.full?.includes(job) !== true) return undefined
+  return { reason: 'no_work', message: `this worker has no place free for job ${job}` }
 }

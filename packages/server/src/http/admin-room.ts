@@ -1,8 +1,11 @@
 /** The room of the server itself: whether it is alive, whether it should be given work, figures, drain, OpenAPI. */
 import type { Clock, LoopWatch, ThreadPool } from '@heddle/core/lowlevel'
 import { drainServer, health, metrics, openApiDocument, ready } from '../client/contract/admin.ts'
+import type { ResponseBodyOf } from '../client/contract/contract.ts'
+import { showFailure } from '../client/contract/failures.ts'
 import type { LogStats } from '../log/structured-log.ts'
 import { describeGap } from './describe-gap.ts'
+import type { Failures } from './failures.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { Connections } from './lifecycle/connections.ts'
 import type { Drain } from './lifecycle/drain.ts'
@@ -13,6 +16,7 @@ import type { RouteMetrics } from './metrics/route-metrics.ts'
 import { openApiOf } from './openapi.ts'
 import type { Room } from './room.ts'
 import { route } from './route.ts'
+import { checkTotals } from './tenancy.ts'
 
 export interface AdminOptions {
   /** The other rooms. */
@@ -24,6 +28,7 @@ export interface AdminOptions {
   readonly connections: Connections
   readonly arrivals: Arrivals
   readonly routeMetrics: RouteMetrics
+  readonly failures: Failures
   /** Of the structured log; undefined when there is none. */
   readonly log?: () => LogStats | undefined
   readonly clock: Clock
@@ -69,8 +74,9 @@ export function adminRoom(options: AdminOptions): Room {
         if (causes.length > 0) void reply.code(503)
         return { ready: causes.length === 0, draining: isDraining(), causes }
       }),
-      route(metrics, ({ reply }) =>
-        reply
+      route(metrics, ({ reply, caller }) => {
+        checkTotals(caller, 'GET /metrics')
+        return reply
           .type('text/plain; version=0.0.4; charset=utf-8')
           .send(
             prometheusText([
@@ -78,7 +84,15 @@ export function adminRoom(options: AdminOptions): Room {
               ...httpMetrics(options),
               ...options.routeMetrics.metrics(),
             ]),
-          ),
+          )
+      }),
+      route(
+        showFailure,
+        ({ params, caller }) =>
+          options.failures.find(params.reference, caller) as ResponseBodyOf<typeof showFailure>,
+        {
+          tenancy: 'handler',
+        },
       ),
       route(openApiDocument, () => document),
     ],

@@ -5,8 +5,9 @@ import { isError } from '@heddle/core'
 import { runBlamed, type Clock } from '@heddle/core/lowlevel'
 import type { ErrorBody } from '../client/contract/contract.ts'
 import { refuseForeignPages } from './browsers.ts'
-import type { AccessPolicy } from './caller.ts'
+import { commonTenant, type AccessPolicy } from './caller.ts'
 import type { CallForwarding } from './context.ts'
+import type { Failures } from './failures.ts'
 import { toHttpError } from './http-error.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { Connections } from './lifecycle/connections.ts'
@@ -16,6 +17,7 @@ import type { StoreWatch } from './lifecycle/store-watch.ts'
 import type { RouteMetrics } from './metrics/route-metrics.ts'
 import type { LogEvent } from '../log/log-event.ts'
 import { answerEvent, brokenPipeEvent } from './request-events.ts'
+import type { ParseMeans } from './parse-json.ts'
 import { codingProblemOf, newRequestId } from './read-request.ts'
 import type { Room } from './room.ts'
 import { addRoom, refuseUnknownRoutes } from './route-table.ts'
@@ -25,6 +27,7 @@ export interface AppOptions {
   readonly rooms: readonly Room[]
   readonly policy: AccessPolicy
   readonly errorDetails: 'operators' | 'everyone'
+  readonly failures: Failures
   /** Server-side events that no client sees. */
   readonly log: (level: 'info' | 'warning', text: string) => void
   /** Milliseconds after which to come back, by the measured rate. */
@@ -43,6 +46,7 @@ export interface AppOptions {
   readonly storeWatch: Pick<StoreWatch, 'look'>
   readonly isDraining: () => boolean
   readonly clock: Clock
+  readonly parsing: ParseMeans
   /** What the server listens on. */
   readonly host: string
   /** Undefined where no other server shares the store. */
@@ -61,7 +65,7 @@ export function makeApp(options: AppOptions): FastifyInstance {
   const { rooms, clock } = options
   const sendError = (error: unknown, reply: FastifyReply): FastifyReply => {
     const { status, body: whole } = toHttpError(error, options.retryAfter)
-    const body = isShown(status, reply.request, options) ? whole : hide(whole, reply, options.log)
+    const body = isKept(whole) ? keepFailure(error, status, whole, reply, options) : whole
     const event = answerEvent(error, { status, body: whole }, reply)
     if (event !== undefined) options.note(event)
     if (isError(error, 'HDL_STORE_FAILED') || isError(error, 'HDL_JOURNAL_GONE'))
@@ -106,8 +110,11 @@ export function makeApp(options: AppOptions): FastifyInstance {
     return sendError(error, reply)
   })
   app.addHook('onRequest', (_, reply, done) => {
-    options.open.add(reply.raw)
-    options.connections.begin(reply.raw)
+    // One that had to wait for its turn was added then.
+    if (!options.open.has(reply.raw)) {
+      options.open.add(reply.raw)
+      options.connections.begin(reply.raw)
+    }
     done()
   })
   // Before a request can be refused: its body comes all the same.
@@ -164,14 +171,29 @@ const publicMessages: Readonly<Record<string, string>> = {
   store_failed: 'The store cannot be written now.',
 }
 
-/** The code and a reference for the client, the rest for the log. */
-function hide(body: ErrorBody, { request }: FastifyReply, log: AppOptions['log']): ErrorBody {
-  const { code, message } = body.error
-  const shown = publicMessages[code]
-  if (shown === undefined) return body
+/** Whether operators can look the failure up by its reference. */
+function isKept({ error }: ErrorBody): boolean {
+  return error.code in publicMessages
+}
+
+/** The body of the answer: the error with its reference, or the reference alone. The rest is for operators and the log. */
+function keepFailure(
+  error: unknown,
+  status: number,
+  { error: body }: ErrorBody,
+  { request }: FastifyReply,
+  options: AppOptions,
+): ErrorBody {
+  const { code, message } = body
   const reference = request.heddleCall?.id ?? request.id
-  log('warning', `Request ${reference} was answered ${code}: ${message}`)
-  return { error: { ...body.error, message: `${shown} Reference: ${reference}.`, reference } }
+  const { tenant } = request.heddleCall?.caller ?? { tenant: commonTenant }
+  const route = `${request.method} ${request.routeOptions.url ?? 'unknown route'}`
+  const at = options.clock.wallTime()
+  options.failures.add({ reference, at, tenant, route, code, error })
+  if (isShown(status, request, options)) return { error: { ...body, reference } }
+  options.log('warning', `Request ${reference} was answered ${code}: ${message}`)
+  const shown = `${publicMessages[code]} Reference: ${reference}.`
+  return { error: { ...body, message: shown, reference } }
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

@@ -16,6 +16,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { LogEvent } from '../log/log-event.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
+import type { ParseMeans } from './parse-json.ts'
 import type { Call } from './route.ts'
 
 export interface ServerContext {
@@ -75,6 +76,7 @@ export interface CallForwarding {
 export interface HttpSettings {
   readonly forwarding?: CallForwarding | undefined
   readonly clock: Clock
+  readonly parsing: ParseMeans
   /** Milliseconds a request may take. */
   readonly requestLimit: number
 }

@@ -13,6 +13,7 @@ import { endConnection } from './lifecycle/arrivals.ts'
 import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import type { Connections } from './lifecycle/connections.ts'
 import type { OpenResponses } from './lifecycle/open-responses.ts'
+import { RequestTurns } from './lifecycle/request-turns.ts'
 import { toConnectionError } from './http-error.ts'
 
 export interface HttpServerOptions {
@@ -25,14 +26,24 @@ export interface HttpServerOptions {
   readonly note: (event: LogEvent) => void
 }
 
-/** Milliseconds that a connection may be idle between two requests: longer than the minute of most proxies. */
-const idleLimit = 72_000
+/**
+ * Milliseconds that a connection may be idle between two requests: longer than the minute of most proxies, and longer than a worker
+ * of the fleet waits between two beats (120 s), so that a beat does not need a connection of its own.
+ */
+const idleLimit = 150_000
 
 /** Milliseconds between two looks for slow heads, at most. */
 const longestLook = 1_000
 
 export function makeHttpServer(listener: RequestListener, options: HttpServerOptions): Server {
-  const { headLimit, connections } = options
+  const { headLimit, connections, open, clock } = options
+  const turns = new RequestTurns(listener, {
+    clock,
+    onWait: (response) => {
+      open.add(response)
+      connections.begin(response)
+    },
+  })
   const server = createServer(
     {
       headersTimeout: headLimit,
@@ -41,7 +52,7 @@ export function makeHttpServer(listener: RequestListener, options: HttpServerOpt
       connectionsCheckingInterval: Math.min(longestLook, Math.ceil(headLimit / 4)),
       keepAliveTimeout: idleLimit,
     },
-    listener,
+    turns.listener,
   )
   allowHalfClosed(server)
   connections.follow(server)

@@ -1,8 +1,8 @@
 /** What a request says about itself in its headers, and the text of its body. */
 import { isUtf8 } from 'node:buffer'
-import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { HeddleError } from '@heddle/core'
+import { secretText } from './secret-text.ts'
 
 const idPattern = /^[A-Za-z0-9_.:-]{1,128}$/
 
@@ -14,7 +14,7 @@ const idBytes = 16
  * source of secrets and not from the injected one, whose next number follows from the ones before.
  */
 export function newRequestId(): string {
-  return randomBytes(idBytes).toString('base64url')
+  return secretText(idBytes)
 }
 
 /** The id the client chose, or the one it is given. */

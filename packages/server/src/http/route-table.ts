@@ -1,8 +1,8 @@
 /**
  * The route table: from the contracts of all rooms to Fastify's routes.
  *
- *   head ─▶ known route? ─▶ caller ─▶ allowed? ─▶ words of the address ─▶ door ─▶ body ─▶ its schema ─▶ handler
- *            404, 405        401       403         400                    503     408, 413  400
+ *   head ─▶ known route? ─▶ caller ─▶ allowed? ─▶ words of the address ─▶ door ─▶ body ─▶ its schema ─▶ tenant ─▶ handler
+ *            404, 405        401       403         400                    503     408, 413  400          404
  *
  * R1. Nothing of a body is read before the caller, its right and the words of the address are known to be good.
  * R2. A route reads the kind of body that its contract names, and no other (415).
@@ -11,9 +11,11 @@
 import { parse as parseForm } from 'node:querystring'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HeddleError } from '@heddle/core'
+import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { BodyKind, Contract } from '../client/contract/contract.ts'
 import type { AccessPolicy, Caller } from './caller.ts'
 import type { HttpSettings } from './context.ts'
+import { parseBody, type ParseMeans } from './parse-json.ts'
 import { textOf } from './read-request.ts'
 import type { Room } from './room.ts'
 import { OpenCall, type Route } from './route.ts'
@@ -33,7 +35,7 @@ export interface TableSettings extends HttpSettings {
   readonly policy: AccessPolicy
 }
 
-/** Bytes, by the kind of body: JSON is parsed on the loop. */
+/** Bytes, by the kind of body. */
 const bodyLimits: Readonly<Record<BodyKind, number>> = {
   json: 256 * 1_024,
   form: 64 * 1_024,
@@ -101,12 +103,13 @@ const parsers: Readonly<Record<BodyKind, AddParser>> = {
 }
 
 function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings): void {
-  const { contract, door, handle, ownedBy, isStream } = route
+  const { contract, door, handle, ownedBy, isStream, tenancy } = route
   const { policy, forwarding } = settings
   const readParams = readerOfWords(contract.params, 'The address')
   const readQuery = readerOfWords(contract.query, 'The query')
-  const readBody = bodyReader(route)
+  const readBody = bodyReader(route, settings.parsing)
   const status = usualStatus(contract)
+  const checkTenant = typeof tenancy === 'function' ? tenancy : undefined
   const enter = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     policy.check(caller, contract, request)
     const call = new OpenCall(request, reply, caller, settings)
@@ -130,6 +133,23 @@ function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings)
     }
     done(problem)
   }
+  const answerTo = (call: OpenCall, body: unknown): unknown => {
+    const { reply } = call
+    call.body = body as undefined
+    const owner = ownedBy?.(call)
+    const elsewhere =
+      owner === undefined
+        ? undefined
+        : forwarding?.forward(owner, call, call.request.body as string | undefined, isStream)
+    const answer = (): unknown => {
+      if (status !== 200) void reply.code(status)
+      const checked = checkTenant?.(call)
+      return checked === undefined ? handle(call) : checked.then(() => handle(call))
+    }
+    return elsewhere === undefined
+      ? answer()
+      : elsewhere.then((isAnswered) => (isAnswered ? reply : answer()))
+  }
   scope.route({
     method: contract.method,
     url: contract.path,
@@ -145,21 +165,14 @@ function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings)
         done(error as Error)
       }
     },
-    handler: (request, reply) => {
+    handler: (request) => {
       const call = request.heddleCall!
       const text = request.body as string | undefined
       forwarding?.checkBody(request, text)
-      call.body = readBody(text) as undefined
-      const owner = ownedBy?.(call)
-      const elsewhere =
-        owner === undefined ? undefined : forwarding?.forward(owner, call, text, isStream)
-      const answer = (): unknown => {
-        if (status !== 200) void reply.code(status)
-        return handle(call)
-      }
-      return elsewhere === undefined
-        ? answer()
-        : elsewhere.then((isAnswered) => (isAnswered ? reply : answer()))
+      const body = readBody(text, call)
+      return body instanceof Promise
+        ? body.then((read) => answerTo(call, read))
+        : answerTo(call, body)
     },
   })
 }
@@ -170,26 +183,24 @@ function usualStatus({ responses }: Contract): number {
   return statuses.includes(200) ? 200 : (statuses.find((status) => status < 300) ?? 200)
 }
 
-function bodyReader({ contract, isUnparsed }: Route): (text: unknown) => unknown {
+/** Resolves later where a long body is parsed in a thread. */
+function bodyReader(
+  { contract, isUnparsed }: Route,
+  parsing: ParseMeans,
+): (text: string | undefined, call: OpenCall) => unknown {
   const check = readerOfBody(contract.bodySchema)
   switch (contract.body) {
     case 'json':
       if (isUnparsed) return (text) => text
-      return (text) => check(parseJson(text as string | undefined))
+      return (text, call) => {
+        const limitsOf = (): WaitOptions => ({ signal: call.signal, deadline: call.deadline })
+        const parsed = parseBody(text, parsing, limitsOf)
+        return parsed instanceof Promise ? parsed.then(check) : check(parsed)
+      }
     case 'form':
-      return (text) => check({ ...parseForm((text as string | undefined) ?? '') })
+      return (text) => check({ ...parseForm(text ?? '') })
     case 'raw':
     case 'none':
       return () => undefined
-  }
-}
-
-/** @throws `HDL_BAD_INPUT`. */
-function parseJson(text: string | undefined): unknown {
-  if (text === undefined || text === '') return {}
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    throw new HeddleError('HDL_BAD_INPUT', { what: 'The body', problem: 'expected a JSON object.' })
   }
 }

@@ -11,6 +11,7 @@ import type {
 import type { Caller } from './caller.ts'
 import { clientGone } from './lifecycle/client-gone.ts'
 import { deadlineOf, requestId } from './read-request.ts'
+import { checkTenancy, type Tenancy } from './tenancy.ts'
 
 /** One request, as handlers see it. */
 export interface Call<C extends Contract = Contract> {
@@ -50,6 +51,8 @@ export interface RouteOptions<C extends Contract> {
   readonly ownedBy?: (call: Call<C>) => string | undefined
   /** A success is a stream of any length: a server in between passes it on as it arrives. */
   readonly isStream?: boolean
+  /** Needed where the path names a thing and callers are not admins (N2 in tenancy.ts). */
+  readonly tenancy?: Tenancy<C>
 }
 
 /** The types of a route are those of its contract; here they are forgotten. */
@@ -61,6 +64,7 @@ export interface Route {
   readonly bodyLimit: number | undefined
   readonly ownedBy: ((call: Call) => string | undefined) | undefined
   readonly isStream: boolean
+  readonly tenancy: Tenancy<Contract> | undefined
 }
 
 /**
@@ -72,6 +76,7 @@ export function route<const C extends Contract>(
   handle: Handler<C>,
   options: RouteOptions<C> = {},
 ): Route {
+  checkTenancy(contract, options.tenancy)
   return {
     contract,
     handle: handle,
@@ -80,6 +85,7 @@ export function route<const C extends Contract>(
     bodyLimit: options.bodyLimit ?? contract.bodyLimit,
     ownedBy: options.ownedBy,
     isStream: options.isStream ?? false,
+    tenancy: options.tenancy,
   }
 }
 

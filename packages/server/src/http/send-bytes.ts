@@ -2,7 +2,10 @@
  * Sends bytes with ETag, 304 and Range; above 256 kB as a stream, with back-pressure.
  *
  * S1. The parts are never joined: a reader of 30 MB costs the loop some slices of 64 kB, not a copy of the whole.
- * S2. In one turn of the loop at most 32 answers begin: a thousand callers that wait for one result are answered in slices.
+ * S2. In one turn of the loop at most 32 answers begin, and none after 4 ms; of those that had to wait 8 begin in a turn. So a thousand
+ *     callers that wait for one result are answered in slices.
+ * S3. In one turn of the loop at most 16 pieces of large answers are sent, of all readers together. They wait in a line of their
+ *     own: small answers do not wait behind them.
  */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -12,6 +15,8 @@ export interface Sent {
   readonly type: string
   /** Sent one after the other. */
   readonly parts: readonly Uint8Array[]
+  /** Whether they are UTF-8 together. */
+  readonly isText?: boolean
   /** With its quotes. Absent: it has none, and no ranges. */
   readonly etag?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
@@ -19,9 +24,16 @@ export interface Sent {
 
 /** Bytes that are handed to the system in one piece. */
 const streamFrom = 256 * 1_024
+/** Bytes of a text for which writing it twice costs less than a second write. */
+const textUpTo = 4_096
 const pieceSize = 64 * 1_024
 
-export function sendBytes(request: FastifyRequest, reply: FastifyReply, sent: Sent): FastifyReply {
+export function sendBytes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  sent: Sent,
+  { pieces: turns }: Sending,
+): FastifyReply {
   const { type, parts, etag, headers = {} } = sent
   const total = parts.reduce((sum, part) => sum + part.length, 0)
   void reply.headers(headers)
@@ -36,9 +48,23 @@ export function sendBytes(request: FastifyRequest, reply: FastifyReply, sent: Se
     void reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${total}`)
   }
   void reply.type(type).header('content-length', to - from)
+  // A short text goes to the system in one write with the head of the answer; bytes go in a second one.
+  if (sent.isText === true && range === undefined && total <= textUpTo) {
+    return reply.send(Buffer.concat(parts).toString())
+  }
   const pieces = cut(parts, from, to)
   if (to - from < streamFrom) return reply.send(Buffer.concat([...pieces]))
-  return reply.send(Readable.from(pieces, { objectMode: false, highWaterMark: pieceSize }))
+  // A stream that has nothing: one of all pieces would be read to its end, and dropped.
+  const paced = request.method === 'HEAD' ? [] : inTurns(pieces, turns)
+  return reply.send(Readable.from(paced, { objectMode: false, highWaterMark: pieceSize }))
+}
+
+/** *Cancellation*: none: a stream that is destroyed takes no more. *Fairness*: as {@link SendTurns}. */
+export async function* inTurns<T>(pieces: Iterable<T>, turns: SendTurns): AsyncGenerator<T> {
+  for (const piece of pieces) {
+    if (!turns.tryEnter()) await turns.wait()
+    yield piece
+  }
 }
 
 /** The answer to a range that the bytes do not have. */
@@ -103,24 +129,58 @@ function* cut(parts: readonly Uint8Array[], from: number, to: number): Generator
   }
 }
 
-/** Answers that begin in one turn of the loop. */
-const perTurn = 32
+/** Answers that begin in one turn of the loop, for so many milliseconds, and how many of those that wait. */
+const beginsPerTurn = 32
+const beginsWithin = 4
+const wakesPerTurn = 8
+/** Pieces of large answers that are sent in one turn. */
+const piecesPerTurn = 16
 
-/** Lets callers through, so many in each turn of the loop, in the order in which they came (S2). */
-export class SendTurns {
-  readonly #clock: Clock
-  readonly #waiting: (() => void)[] = []
-  #begun = 0
+/** The lines in which answers wait for a turn of the loop. */
+export class Sending {
+  readonly begins: SendTurns
+  readonly pieces: SendTurns
 
   constructor(clock: Clock) {
+    this.begins = new SendTurns(clock, beginsPerTurn, wakesPerTurn, beginsWithin)
+    this.pieces = new SendTurns(clock, piecesPerTurn)
+  }
+}
+
+/** Lets callers through, so many in each turn of the loop, in the order in which they came (S2, S3). */
+export class SendTurns {
+  readonly #clock: Clock
+  readonly #perTurn: number
+  readonly #wakes: number
+  readonly #within: number
+  readonly #waiting: (() => void)[] = []
+  #begun = 0
+  #since = 0
+
+  /**
+   * @param wakes Of those that wait, in one turn: what they do comes after all of them were let through, so it cannot be timed.
+   * @param within Milliseconds from the first one of a turn on.
+   */
+  constructor(clock: Clock, perTurn: number, wakes: number = perTurn, within: number = Infinity) {
     this.#clock = clock
+    this.#perTurn = perTurn
+    this.#wakes = wakes
+    this.#within = within
   }
 
   /** True when the caller may begin in this turn; else {@link wait}. */
   tryEnter(): boolean {
-    if (this.#waiting.length > 0 || this.#begun >= perTurn) return false
-    if (this.#begun++ === 0) this.#clock.afterIo(this.#turn)
+    if (this.#waiting.length > 0 || this.#begun >= this.#perTurn) return false
+    if (this.#begun === 0) {
+      this.#since = this.#clock.now()
+      this.#clock.afterIo(this.#turn)
+    } else if (this.#clock.now() - this.#since >= this.#within) return false
+    this.#begun++
     return true
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
   }
 
   /** *Cancellation*: none: it is a matter of turns. *Fairness*: first come, first served. */
@@ -129,8 +189,11 @@ export class SendTurns {
   }
 
   readonly #turn = (): void => {
-    this.#begun = Math.min(perTurn, this.#waiting.length)
-    if (this.#begun > 0) this.#clock.afterIo(this.#turn)
-    for (const goOn of this.#waiting.splice(0, perTurn)) goOn()
+    this.#begun = Math.min(this.#wakes, this.#waiting.length)
+    if (this.#begun > 0) {
+      this.#since = this.#clock.now()
+      this.#clock.afterIo(this.#turn)
+    }
+    for (const goOn of this.#waiting.splice(0, this.#begun)) goOn()
   }
 }

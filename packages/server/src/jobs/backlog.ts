@@ -2,7 +2,7 @@
  * What was acknowledged before the last stop and is not worked on yet: there may be more of it than
  * seats. Who asks for one of these results has a right to it, so it is known from the first request on.
  *
- *   listed ── it has a seat, or cannot be gone on with ─▶ gone from here        listed ── drain ─▶ closed
+ *   listed ── it has a seat, or cannot be continued ─▶ gone from here        listed ── drain ─▶ closed
  */
 import { isError } from '@heddle/core'
 import { Event, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
@@ -62,7 +62,7 @@ export class Backlog {
    * Waits until a handle is not listed any more. False when the deadline came first.
    *
    * *Cancellation*: ends the wait.
-   * *Fairness*: everybody is woken.
+   * *Fairness*: every waiter is woken.
    */
   async waitTaken(handle: string, options: WaitOptions): Promise<boolean> {
     try {

@@ -4,9 +4,9 @@
  * JSON of a large value is written in slices: 30 MB at once would hold the loop for a quarter of a second. Parts that are
  * small are written by the engine in one go, which is several times faster than walking them.
  */
-import { randomBytes } from 'node:crypto'
 import { isBytes } from '@heddle/core'
 import { slicesOf, type Clock } from '@heddle/core/lowlevel'
+import { secretText } from '../http/secret-text.ts'
 
 export interface Encoded {
   readonly heddle: 'encoded'
@@ -44,7 +44,7 @@ export function isEncoded(value: unknown): value is Encoded {
 }
 
 function encoded(bytes: Uint8Array, type: string): Encoded {
-  return { heddle: 'encoded', type, bytes, etag: `"${randomBytes(12).toString('base64url')}"` }
+  return { heddle: 'encoded', type, bytes, etag: `"${secretText(12)}"` }
 }
 
 /** JSON has no undefined: a job that returns nothing has the result null. */

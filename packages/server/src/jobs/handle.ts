@@ -28,7 +28,7 @@ export function handleOf({ name, version, tenant }: HandleOwner, input: unknown)
   return `${name}-${createHash('sha256').update(content).digest('hex')}`
 }
 
-/** The job's name; undefined when it is no handle. */
+/** The job's name; undefined when it is not a handle. */
 export function jobOfHandle(handle: string): string | undefined {
   return /^([A-Za-z0-9_-]{1,64})-[0-9a-f]{64}$/.exec(handle)?.[1]
 }

@@ -19,6 +19,7 @@ import {
   type Kernel,
   type RunWriter,
 } from '@heddle/core/lowlevel'
+import { tenantLabel } from '../runs/run-tenants.ts'
 import { nodesOf, type AcknowledgedWork } from './ledger.ts'
 import type { ServedJob } from './served-job.ts'
 import { Story, type StageRow } from './story.ts'
@@ -82,14 +83,14 @@ export class JobHistory {
 
   async #open(id: string, served: ServedJob, work: AcknowledgedWork): Promise<RunWriter> {
     const { journal, kernel } = this.#options
-    const { handle, priority } = work
+    const { handle, priority, tenant } = work
     const at = kernel.clock.wallTime()
     const writer = await journal.openRun({
       id,
       title: work.job,
       startedAt: at,
       ...holder(),
-      options: { service: true, store: true, handle, priority },
+      options: { service: true, store: true, handle, priority, labels: tenantLabel(tenant) },
       nodes: nodesOf(served),
     })
     // H3: whoever reads the run finds its input if it could be written.

@@ -63,9 +63,11 @@ export interface SetAsideWork extends Pick<AcknowledgedWork, 'job' | 'handle' | 
 
 /** The nodes of a run that tells what happened to a work. */
 export function nodesOf({ name, prepare, item }: ServedJob): readonly NodeHeader[] {
+  // The input is the value of a node of its own: what the job keeps from people is not shown there either.
+  const hidden = prepare.redact === undefined ? undefined : { redact: prepare.redact }
   return [
-    { name: 'input', job: name, place: 'loop', after: [] },
-    { name: 'prepare', job: prepare.name, place: prepare.place, after: ['input'] },
+    { name: 'input', job: name, place: 'loop', after: [], ...hidden },
+    { name: 'prepare', job: prepare.name, place: prepare.place, after: ['input'], ...hidden },
     ...(item === undefined
       ? []
       : [{ name: 'items', job: item.name, place: item.place, after: ['prepare'] }]),

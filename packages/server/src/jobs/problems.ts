@@ -12,6 +12,11 @@ export function checkInput(served: ServedJob, input: unknown): void {
   throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${served.name}"`, problem })
 }
 
+/** @param problem What the parser says. */
+export function notJson(name: string, problem: string): HeddleError {
+  return new HeddleError('HDL_BAD_INPUT', { what: `Input of "${name}" is not JSON`, problem })
+}
+
 /** @throws `HDL_NO_SUCH_INDEX`. */
 export function checkIndex(handle: string, index: number, total: number): void {
   if (Number.isInteger(index) && index <= 0 && index > -total) return

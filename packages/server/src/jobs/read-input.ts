@@ -1,16 +1,12 @@
 /** From the text of a request to its input and its handle. */
-import { HeddleError } from '@heddle/core'
-import {
-  validateInput,
-  waitFor,
-  type Clock,
-  type ThreadPool,
-  type WaitOptions,
-} from '@heddle/core/lowlevel'
-import { handleJob, type HandleQuestion } from './handle-thread.ts'
+import { validateInput, waitFor, type WaitOptions } from '@heddle/core/lowlevel'
+import { joinJson } from '../http/json-pieces.ts'
+import { parseText, type ParseMeans } from '../http/parse-json.ts'
+import { handleJob, inputJob, type HandleQuestion, type LargeInput } from './handle-thread.ts'
 import { handleOf, type HandleOwner } from './handle.ts'
-import { checkInput } from './problems.ts'
+import { checkInput, notJson } from './problems.ts'
 import type { ServedJob } from './served-job.ts'
+import type { JobService } from './service.ts'
 import { checkSize, type Family } from './supersets.ts'
 
 export interface ReadInput {
@@ -21,39 +17,37 @@ export interface ReadInput {
 }
 
 /** What inputs are read with. */
-export interface ReadMeans {
-  /** Threads for what would hold up the loop; not those of the jobs, which may be busy for long. */
-  readonly chores: ThreadPool
-  readonly clock: Clock
+export interface ReadMeans extends ParseMeans {
+  /** Waits for a thread or for user code, at most until the deadline of a drain: `JobService.untilOver`. */
+  readonly untilOver: JobService['untilOver']
 }
 
-/** Characters; parsing and ordering so many takes about two milliseconds. */
-const smallText = 64 * 1024
-
 /**
- * *Cancellation*: the signal and the deadline end it.
+ * *Cancellation*: the signal and the deadline end it, and the deadline of a drain.
  * @param tenant Whose computation it is; undefined when all tenants share it.
  * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply; `HDL_WRONG_INPUT` and `HDL_SCHEMA_FAILED` of the job's schema;
- * `HDL_TIMEOUT`; what the job's `superset` throws.
+ * `HDL_TIMEOUT`; `HDL_DRAINING`; what the job's `superset` throws.
  */
 export async function readInput(
   served: ServedJob,
   tenant: string | undefined,
   text: string | undefined,
-  { chores, clock }: ReadMeans,
+  means: ReadMeans,
   limits: WaitOptions,
 ): Promise<ReadInput> {
   const { name, version, superset } = served
   const owner = { name, version, tenant }
-  const input = text === undefined || text === '' ? null : parse(text, name)
-  // Before the schema sees it: a value that is nested too deeply would exhaust its stack.
-  const handle = await nameOf(owner, input, text ?? '', chores, limits)
-  await checkBySchema(served, input, clock, limits)
+  // The handle comes before the schema sees the input: a value that is nested too deeply would exhaust its stack.
+  const { input, handle } =
+    text !== undefined && text.length > means.loopBody
+      ? await readLarge(owner, text, means, limits)
+      : readSmall(owner, text)
+  await checkBySchema(served, input, means, limits)
   if (superset === undefined) return { input, handle }
   checkInput(served, input)
   const size = checkSize(name, superset.size(input))
   const same = ['superset', superset.same(input)]
-  const key = await nameOf(owner, same, JSON.stringify(same), chores, limits)
+  const key = await nameOf(owner, same, JSON.stringify(same), means, limits)
   return { input, handle, family: { key, size } }
 }
 
@@ -65,13 +59,36 @@ export async function readInput(
 async function checkBySchema(
   { name, prepare }: ServedJob,
   input: unknown,
-  clock: Clock,
+  { clock, untilOver }: ReadMeans,
   limits: WaitOptions,
 ): Promise<void> {
   if (prepare.input === undefined) return
   const checked = validateInput(name, prepare.input, input)
   if (!(checked instanceof Promise)) return
-  await waitFor(checked, `The schema for the input of "${name}"`, clock, limits)
+  const what = `The schema for the input of "${name}"`
+  await untilOver(limits.signal, (signal) => waitFor(checked, what, clock, { ...limits, signal }))
+}
+
+function readSmall(owner: HandleOwner, text: string | undefined): ReadInput {
+  const isEmpty = text === undefined || text === ''
+  const input = isEmpty ? null : parseText(text, (message) => notJson(owner.name, message))
+  return { input, handle: handleOf(owner, input) }
+}
+
+/** In a thread; the value comes back in pieces. *Cancellation*: the signal and the deadline. */
+async function readLarge(
+  owner: HandleOwner,
+  text: string,
+  { chores, clock, untilOver }: ReadMeans,
+  limits: WaitOptions,
+): Promise<ReadInput> {
+  const { module, name: job } = inputJob
+  const question: HandleQuestion = { owner, text }
+  const task = { module: module!, job, input: question }
+  const { handle, pieces } = await untilOver(limits.signal, (signal) =>
+    chores.run<LargeInput>(task, { ...limits, signal }),
+  )
+  return { input: await joinJson(pieces, clock), handle }
 }
 
 /** In a thread, when it is large. */
@@ -79,23 +96,12 @@ async function nameOf(
   owner: HandleOwner,
   value: unknown,
   text: string,
-  chores: ThreadPool,
+  { chores, loopBody, untilOver }: ReadMeans,
   limits: WaitOptions,
 ): Promise<string> {
-  if (text.length <= smallText) return handleOf(owner, value)
+  if (text.length <= loopBody) return handleOf(owner, value)
   const question: HandleQuestion = { owner, text }
   const { module, name: job } = handleJob
-  return (await chores.run({ module: module!, job, input: question }, limits)) as string
-}
-
-function parse(text: string, name: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch (error) {
-    const { message } = error as SyntaxError
-    throw new HeddleError('HDL_BAD_INPUT', {
-      what: `Input of "${name}" is not JSON`,
-      problem: message,
-    })
-  }
+  const task = { module: module!, job, input: question }
+  return untilOver(limits.signal, (signal) => chores.run<string>(task, { ...limits, signal }))
 }

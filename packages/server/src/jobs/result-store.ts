@@ -38,6 +38,16 @@ export class ResultStore {
     return (await this.#cache.entry(handle, options)) as CacheEntry<Prepared> | undefined
   }
 
+  /** What the first stage made, if it is in memory. */
+  tryPrepared(handle: string): Prepared | undefined {
+    return this.#cache.tryGet(handle) as Prepared | undefined
+  }
+
+  /** A result, if it is in memory. */
+  tryItem(handle: string, index: number): Item | undefined {
+    return this.#cache.tryGet(itemName(handle, index))
+  }
+
   /** *Cancellation*: ends the wait. */
   async item(handle: string, index: number, options?: WaitOptions): Promise<Item | undefined> {
     return this.#cache.get(itemName(handle, index), options)

@@ -31,7 +31,7 @@ export class Results {
   /**
    * Waits for a result by its handle. One that has left the store is made again from what it was made from.
    *
-   * *Cancellation*: as a submit; after `wait` it is told that there is no result yet, and holds nothing.
+   * *Cancellation*: as a submit; after `wait` it is answered that there is no result yet, and holds nothing.
    * *Fairness*: as the dispatcher: by priority with aging, else first come, first served.
    * @throws `HDL_UNKNOWN_RESULT`, and what a submit throws.
    */
@@ -48,6 +48,48 @@ export class Results {
       // The store took too long.
       throw isError(error, 'HDL_TIMEOUT') ? withStage(error, 'request') : error
     }
+  }
+
+  /**
+   * A result that is in memory, in the same step: most of what is asked for often. Undefined when {@link read} has to look for it.
+   *
+   * @throws `HDL_NO_SUCH_INDEX`.
+   */
+  tryRead(handle: string, index: number, tenant: string): Answer | undefined {
+    const { options, works } = this.#state
+    const served = works.has(handle) ? undefined : options.jobs.get(jobOfHandle(handle) ?? '')
+    const prepared = served && options.store.tryPrepared(handle)
+    if (prepared === undefined) return undefined
+    const { total, value, tenant: owner = commonTenant } = prepared
+    if (!mayRead(this.#state, handle, owner, tenant)) return undefined
+    checkIndex(handle, index, total)
+    const hasItems = served!.item !== undefined
+    const result = hasItems ? options.store.tryItem(handle, index)?.value : value
+    return isEncoded(result) ? { handle, index, total, result, isDone: true } : undefined
+  }
+
+  /**
+   * Whether a tenant may read what belongs to a computation: its results, and the files that its jobs leave. False for a handle
+   * that is not known here.
+   *
+   * *Cancellation*: none: it waits for the store.
+   */
+  async mayRead(handle: string, tenant: string): Promise<boolean> {
+    const { options, works, backlog, failures } = this.#state
+    const known = works.get(handle) ?? backlog.find(handle) ?? failures.get(handle)
+    if (known !== undefined) return mayRead(this.#state, handle, known.tenant, tenant)
+    if (options.jobs.get(jobOfHandle(handle) ?? '') === undefined) return false
+    const stored = await options.store.prepared(handle)
+    if (stored !== undefined) {
+      return mayRead(this.#state, handle, stored.value.tenant ?? commonTenant, tenant)
+    }
+    const queued = options.ledger.findQueued(handle)
+    if (queued !== undefined) {
+      return mayRead(this.#state, handle, queued.tenant ?? commonTenant, tenant)
+    }
+    const isOwn = (owner: string): boolean => mayRead(this.#state, handle, owner, tenant)
+    if (findAside(this.#state, handle, isOwn) !== undefined) return true
+    return this.#wasPromised(handle, tenant)
   }
 
   #ofWork(handle: string, index: number, caller: Asking): Promise<Answer> | undefined {

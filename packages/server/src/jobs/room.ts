@@ -9,6 +9,7 @@ import {
   type CacheTier,
 } from '@heddle/core/lowlevel'
 import type { PlacedContext } from '../http/context.ts'
+import { usualLoopBody } from '../http/parse-json.ts'
 import type { Drained, Room } from '../http/room.ts'
 import { checkNeeds, jobTable } from './job-table.ts'
 import { EarlierLedger } from './earlier-ledger.ts'
@@ -24,6 +25,8 @@ export interface JobsRoom extends Room {
   /** Names of the served jobs. */
   readonly jobs: readonly string[]
   stats(): ServiceStats
+  /** As Results.mayRead(). */
+  mayRead(handle: string, tenant: string): Promise<boolean>
   /** Milliseconds after which a client that is refused now should come back. */
   retryAfter(): number
 }
@@ -132,6 +135,7 @@ export async function openJobsRoom(
       service,
       chores,
       bodyLimit: limits.body ?? 2 ** 20,
+      loopBody: limits.loopBody ?? usualLoopBody,
       forwarding: cluster?.forwarding,
       clock: kernel.clock,
     }),
@@ -163,6 +167,7 @@ export async function openJobsRoom(
     stats: () => service.stats(),
     // Whoever is refused needs room in both stages.
     retryAfter: () => Math.max(prepare.retryAfter(), items.retryAfter()),
+    mayRead: (handle, tenant) => service.results.mayRead(handle, tenant),
     metrics: () => jobMetrics(service.stats(), service.timings()),
     health: () => healthOf(service.stats()),
     *notReady() {

@@ -1,6 +1,7 @@
 /** The routes of served jobs: they read a request, ask the service, and write the answer. */
+import type { FastifyReply } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
-import { jsonSchemaOf, type Seat } from '@heddle/core/lowlevel'
+import { jsonSchemaOf, waitFor, type Seat } from '@heddle/core/lowlevel'
 import {
   cancelComputation,
   cancelRequest,
@@ -15,9 +16,11 @@ import {
 } from '../client/contract/jobs.ts'
 import type { ClusterForwarding } from '../cluster/call-forwarding.ts'
 import { commonTenant, type Caller } from '../http/caller.ts'
-import { SendTurns, sendBytes } from '../http/send-bytes.ts'
+import type { ParseMeans } from '../http/parse-json.ts'
+import { checkTotals, tenantsOf } from '../http/tenancy.ts'
+import { Sending, sendBytes } from '../http/send-bytes.ts'
 import { route, type Call, type Route } from '../http/route.ts'
-import { jsonType } from './encoded.ts'
+import { jsonType, type Encoded } from './encoded.ts'
 import type { JobTable } from './job-table.ts'
 import { withStage } from './problems.ts'
 import { readInput, type ReadInput, type ReadMeans } from './read-input.ts'
@@ -28,7 +31,7 @@ import type { Answer } from './waiting.ts'
 /** Milliseconds to find the handle of what is computed ahead. */
 const prefetchReading = 60_000
 
-export interface JobRoutesOptions extends ReadMeans {
+export interface JobRoutesOptions extends ParseMeans {
   readonly jobs: JobTable
   readonly service: JobService
   /** Bytes of an input. */
@@ -39,11 +42,11 @@ export interface JobRoutesOptions extends ReadMeans {
 
 export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
   const { service, jobs, bodyLimit } = options
-  const turns = new SendTurns(options.clock)
+  const sending = new Sending(options.clock)
   const listed = Array.from(jobs.values(), describeJob)
   return [
     route(listJobs, () => ({ jobs: listed })),
-    route(submitJob, (call) => submit(call, options, turns), {
+    route(submitJob, (call) => submit(call, options, sending), {
       bodyLimit,
       isUnparsed: true,
       door: (call) => {
@@ -51,24 +54,19 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
         // From now on: the client may leave while it sends the body.
         void call.signal
       },
+      tenancy: 'everyone',
     }),
     route(
       fetchResult,
-      async (call) => {
-        const { id, params, query, signal, deadline } = call
-        const answer = await service.results.read(params.handle, params.index, {
-          request: id,
-          tenant: call.caller.tenant,
-          disconnect: signal,
-          deadline,
-          wait: query.wait ?? 0,
-          trace: call.request.heddleTrace,
-        })
-        return sendAnswer(call, answer, turns)
+      (call) => {
+        const { params, caller, deadline } = call
+        const known = service.results.tryRead(params.handle, params.index, caller.tenant)
+        if (known === undefined) return fetchLater(call, deadline, service, sending)
+        return sendAnswer(call, known, sending)
       },
-      { ownedBy },
+      { ownedBy, tenancy: 'handler' },
     ),
-    route(cancelRequest, (call) => cancelAnywhere(call, options)),
+    route(cancelRequest, (call) => cancelAnywhere(call, options), { tenancy: 'handler' }),
     route(listComputations, (call) => listEverywhere(call, options)),
     route(
       cancelComputation,
@@ -76,7 +74,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
         handle,
         state: await service.computations.cancel(handle, tenantsOf(caller), caller.name),
       }),
-      { ownedBy },
+      { ownedBy, tenancy: 'handler' },
     ),
     route(
       retryComputation,
@@ -84,16 +82,35 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
         await service.computations.retry(handle, tenantsOf(caller))
         return { handle, state: 'retried' as const }
       },
-      { ownedBy },
+      { ownedBy, tenancy: 'handler' },
     ),
     route(manageCache, async (call) => {
       const { body } = call
-      const answer = await manage(service, body, tenantsOf(call.caller))
+      const answer = await manage(service, body, call.caller)
       // What a server has in memory is stale when another has deleted it.
       if (body.action !== 'info') await options.forwarding?.askOthers(call, JSON.stringify(body))
       return answer
     }),
   ]
+}
+
+/** *Cancellation*: the client leaving, its deadline and its id end the request. */
+async function fetchLater(
+  call: Call<typeof fetchResult>,
+  deadline: number,
+  service: JobService,
+  sending: Sending,
+) {
+  const { params, query, id } = call
+  const answer = await service.results.read(params.handle, params.index, {
+    request: id,
+    tenant: call.caller.tenant,
+    disconnect: call.signal,
+    deadline,
+    wait: query.wait ?? 0,
+    trace: call.request.heddleTrace,
+  })
+  return sendAnswer(call, answer, sending)
 }
 
 function describeJob({ name, prepare, item, limits, whenAbandoned }: ServedJob) {
@@ -148,7 +165,7 @@ async function listEverywhere(
 }
 
 /** *Cancellation*: the client leaving, its deadline, its slot and its id end the request. */
-async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, turns: SendTurns) {
+async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, sending: Sending) {
   const { service } = options
   const { id, params, query, signal, deadline } = call
   const { tenant } = call.caller
@@ -157,17 +174,28 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, t
   const text = call.body as string | undefined
   const owner = ownerOf(served, tenant)
   const asked = await readWithin(seat, () =>
-    readInput(served, owner, text, options, { signal, deadline }),
+    readInput(served, owner, text, readMeans(options), { signal, deadline }),
   )
-  const read = force
-    ? asked
-    : await readWithin(seat, () => service.larger(asked, { signal, deadline }))
+  const read =
+    force || asked.family === undefined
+      ? asked
+      : await readWithin(seat, () =>
+          service.untilOver(signal, (either) =>
+            service.larger(asked, { signal: either, deadline }),
+          ),
+        )
   // A larger input answers for it: that is what another server is asked for.
   const body = read.handle === asked.handle ? text : JSON.stringify(read.input)
-  const isAnswered = await readWithin(
-    seat,
-    async () => (await options.forwarding?.forward(read.handle, call, body)) === true,
-  )
+  const { forwarding } = options
+  const isAnswered =
+    forwarding !== undefined &&
+    (await readWithin(seat, async () => {
+      const elsewhere = forwarding.forward(read.handle, call, body)
+      if (elsewhere === undefined) return false
+      const waitElsewhere = (either: AbortSignal): Promise<boolean> =>
+        waitFor(elsewhere, 'The answer of another server', options.clock, { signal: either })
+      return service.untilOver(undefined, waitElsewhere)
+    }))
   if (isAnswered) {
     seat.release()
     return call.reply
@@ -181,7 +209,11 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, t
       : await service.compute(submission, index, caller)
   // Now that the input is known to be one, and the answer cannot be spoilt by it.
   if (priority === 0) planPrefetch(served, asked, tenant, options)
-  return sendAnswer(call, answer, turns, id)
+  return sendAnswer(call, answer, sending, id)
+}
+
+function readMeans({ chores, clock, loopBody, service }: JobRoutesOptions): ReadMeans {
+  return { chores, clock, loopBody, untilOver: service.untilOver.bind(service) }
 }
 
 /** A quick answer now, the whole computation some seconds later. */
@@ -195,14 +227,10 @@ function planPrefetch(
   service.planPrefetch(served, asked, async (next) => {
     const owner = ownerOf(served, tenant)
     const limits = { deadline: prefetchReading }
-    const read = await readInput(served, owner, JSON.stringify(next), options, limits)
+    const means = readMeans(options)
+    const read = await readInput(served, owner, JSON.stringify(next), means, limits)
     return service.prefetch(served.name, read, tenant)
   })
-}
-
-/** Undefined for all: an admin sees and cancels what belongs to any tenant. */
-function tenantsOf({ tenant, roles }: Caller): string | undefined {
-  return roles.includes('admin') ? undefined : tenant
 }
 
 /** The tenant that is part of a handle: the common one is not, so that handles of earlier versions stay valid. */
@@ -226,7 +254,7 @@ async function readWithin<T>(seat: Seat, read: () => Promise<T>): Promise<T> {
  * *Cancellation*: none.
  * @param request Named in the answer to a submit. Not in that to a GET, which is the same for every caller.
  */
-async function sendAnswer(call: Call, answer: Answer, turns: SendTurns, request?: string) {
+function sendAnswer(call: Call, answer: Answer, sending: Sending, request?: string) {
   const { reply } = call
   const { handle, index, total, result, isDone } = answer
   if (result === undefined) {
@@ -234,7 +262,19 @@ async function sendAnswer(call: Call, answer: Answer, turns: SendTurns, request?
     const state = isDone ? ('done' as const) : ('pending' as const)
     return { handle, index, total, state, request: call.id }
   }
-  if (!turns.tryEnter()) await turns.wait()
+  const { begins } = sending
+  const send = (): FastifyReply => sendResult(call, answer, result, sending, request)
+  return begins.tryEnter() ? send() : begins.wait().then(send)
+}
+
+function sendResult(
+  call: Call,
+  { handle, index, total }: Answer,
+  result: Encoded,
+  sending: Sending,
+  request: string | undefined,
+): FastifyReply {
+  const { reply } = call
   const { type, bytes } = result
   const etag = request === undefined ? result.etag : undefined
   void reply.header('x-request-id', call.id)
@@ -245,22 +285,25 @@ async function sendAnswer(call: Call, answer: Answer, turns: SendTurns, request?
       'content-security-policy': 'sandbox',
       'x-content-type-options': 'nosniff',
     }
-    return sendBytes(call.request, reply, { type, parts: [bytes], etag, headers })
+    return sendBytes(call.request, reply, { type, parts: [bytes], etag, headers }, sending)
   }
   const head = JSON.stringify({ handle, index, total }).slice(0, -1)
   const tail = request === undefined ? '}' : `,"request":${JSON.stringify(request)}}`
   const parts = [Buffer.from(`${head},"result":`), bytes, Buffer.from(tail)]
-  return sendBytes(call.request, reply, { type: `${jsonType}; charset=utf-8`, parts, etag })
+  const sent = { type: `${jsonType}; charset=utf-8`, parts, etag, isText: true }
+  return sendBytes(call.request, reply, sent, sending)
 }
 
 /** *Cancellation*: none: it waits for the store only. */
 async function manage(
   service: JobService,
   { action, handle }: { readonly action: 'info' | 'flush' | 'delete'; readonly handle?: string },
-  tenant: string | undefined,
+  caller: Caller,
 ) {
+  const tenant = tenantsOf(caller)
   switch (action) {
     case 'info':
+      checkTotals(caller, 'What the cache holds')
       return { success: true, cache: service.stats().cache }
     case 'flush':
       // What is stored is not listed by tenant: all of it is for those who may see all of it.

@@ -60,7 +60,7 @@ export interface ServeJobOptions<I, P, R> {
   readonly check?: ((input: unknown) => string | undefined) | undefined
   /** Part of the handle: change it when the job computes something else, and stored results are not used. */
   readonly version?: string | undefined
-  /** What becomes of work that nobody waits for any more. `cancel` when absent. */
+  /** What becomes of work that no caller waits for any more. `cancel` when absent. */
   readonly whenAbandoned?: 'cancel' | 'keep' | undefined
   /**
    * Whether tenants that send the same input share one computation and its result. That of the first stage's job when

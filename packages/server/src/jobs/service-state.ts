@@ -20,7 +20,7 @@ export interface ServiceOptions extends Pick<
   readonly kernel: Kernel
   /** Whether this server answers for a handle. Absent: for all. */
   readonly owns?: ((handle: string) => boolean) | undefined
-  /** Told what no request hears of. */
+  /** Called with what no request is answered with. */
   readonly onProblem: (what: string, error: unknown) => void
   /** A computation has ended, for whatever reason, so many milliseconds after it was taken. */
   readonly onComputed?: ((job: string, ms: number, isDone: boolean) => void) | undefined

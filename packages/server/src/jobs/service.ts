@@ -100,7 +100,7 @@ export interface ServiceStats {
   /** Slots that a request has. */
   readonly slots: number
   readonly load: Load
-  /** Of those who waited for a result; `pending` were told after their time that the work goes on. */
+  /** Of those who waited for a result; `pending` were answered after their time that the work continues. */
   readonly outcomes: OutcomeCounts & { readonly pending: number }
   readonly registry: RegistryStats
   readonly prepare: DispatcherStats
@@ -113,7 +113,7 @@ export interface ServiceStats {
   readonly prefetch: PrefetchCounts
 }
 
-/** Failures that are told to who asks for the result later. */
+/** Failures that are reported to callers that ask for the result later. */
 const rememberedFailures = 1_000
 
 /** Handles that were answered "done": those of longer ago are unknown when their results are evicted. */
@@ -153,8 +153,8 @@ export class JobService {
   #isStoreFailing = false
   /** Acknowledged in this life and left for the next one: handles whose runs are open in the journal. */
   readonly #left = new Set<string>()
-  /** The deadline of a drain has passed. */
-  #isOver = false
+  /** Aborts when the deadline of a drain has passed. */
+  readonly #over = new AbortController()
 
   constructor(options: ServiceOptions) {
     this.#options = options
@@ -205,7 +205,7 @@ export class JobService {
     this.results = new Results(state, {
       waiting: this.#waiting,
       start: (work, trace) => this.#start(work, undefined, trace),
-      isOver: () => this.#isOver,
+      isOver: () => this.#over.signal.aborted,
     })
   }
 
@@ -235,7 +235,7 @@ export class JobService {
   /**
    * Starts or joins work, and answers with its handle once it is durable (W5).
    *
-   * *Cancellation*: none: who was told nothing submits again and gets the same handle.
+   * *Cancellation*: none: a caller without an answer submits again and gets the same handle.
    * *Fairness*: as the dispatcher: by priority with aging, else first come, first served.
    * @param index Of the result that will be asked for: it must exist.
    * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`; `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`
@@ -333,6 +333,25 @@ export class JobService {
     }
   }
 
+  /**
+   * Waits for what a request needs before it has a computation: a schema, a thread, another server. None of them keeps a
+   * drain beyond its deadline, and the request is answered then (W2).
+   *
+   * *Cancellation*: the work gets a signal that aborts when the given one does, or when the deadline of a drain has passed.
+   * @throws `HDL_DRAINING`; what the work throws.
+   */
+  async untilOver<T>(
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { signal: over } = this.#over
+    try {
+      return await work(signal === undefined ? over : AbortSignal.any([signal, over]))
+    } catch (error) {
+      throw over.aborted ? draining() : error
+    }
+  }
+
   /** Whether the store did not take the last result that could be stored. */
   get isStoreFailing(): boolean {
     return this.#isStoreFailing
@@ -423,7 +442,7 @@ export class JobService {
       if (!enough.aborted) throw error
       isClean = this.#isIdle
     }
-    this.#isOver = true
+    this.#over.abort()
     this.#backlog.close()
     if (isClean) return { isClean: this.#left.size === 0 && this.#backlog.isEmpty }
     for (const work of this.#works.values()) work.abort(draining())
@@ -490,7 +509,7 @@ export class JobService {
       const isItself = force || begin !== undefined || submission.family === undefined
       const asked = isItself ? submission : this.#substituteOwned(submission)
       const { input, handle, family } = asked
-      if (this.#isOver) throw draining()
+      if (this.#over.signal.aborted) throw draining()
       if (request !== undefined) this.#requests.check(tenant, request)
       checkInput(served, input)
       const known = this.#works.get(handle)
@@ -533,7 +552,7 @@ export class JobService {
     return work
   }
 
-  /** Ends the work when nobody waits for it and nobody holds it (W4). */
+  /** Ends the work when no caller waits for it and no request holds it (W4). */
   #abandon(work: Work, reason: unknown): void {
     const isWanted = work.holds.size > 0 || this.#registry.active(work.handle) > 0
     if (work.isEnded || isWanted || work.served.whenAbandoned === 'keep') return

@@ -63,6 +63,7 @@ const handleOf = (id: string): string => id.slice(0, id.indexOf(separator))
 class StoreEntry implements LedgerEntry {
   readonly runId: string
   readonly handle: string
+  readonly tenant: string | undefined
   readonly begin: (() => Promise<void>) | undefined
   /** Undefined: it was put back. */
   readonly outcome: Promise<string | undefined>
@@ -72,8 +73,14 @@ class StoreEntry implements LedgerEntry {
   #attempt: JobAttempt | undefined
   #isRunning = false
 
-  constructor(id: string, history: History | undefined, recalled?: JobAttempt) {
+  constructor(
+    id: string,
+    tenant: string | undefined,
+    history: History | undefined,
+    recalled?: JobAttempt,
+  ) {
     this.runId = id
+    this.tenant = tenant
     this.handle = handleOf(id)
     this.#history = history
     this.#isRecalled = recalled !== undefined
@@ -150,7 +157,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
     const number = newRunId(this.#options.kernel)
     const handle = work.handle + separator + number
     const history = this.#options.history.of(number, served, work, false)
-    const entry = new StoreEntry(handle, history)
+    const entry = new StoreEntry(handle, work.tenant, history)
     this.#entries.set(handle, entry)
     try {
       const { name, version } = served
@@ -259,7 +266,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
         if (declined !== undefined) return declined
       } else known.attach(attempt)
       const how = await waitFor(entry.outcome, `Computation "${entry.handle}"`, clock, { signal })
-      return how && outcomeOf(how, workOf(request.input).tenant)
+      return how && outcomeOf(how, entry.tenant)
     } finally {
       signal.removeEventListener('abort', onAbort)
       // The next acknowledgement of the same handle may have put its own entry there.
@@ -271,8 +278,9 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
     const { jobs, history } = this.#options
     const served = jobs.get(job)
     const number = id.slice(id.indexOf(separator) + 1)
-    const rows = served && history.of(number, served, workOf(input), true)
-    return new StoreEntry(id, rows, attempt)
+    const work = workOf(input)
+    const rows = served && history.of(number, served, work, true)
+    return new StoreEntry(id, work.tenant, rows, attempt)
   }
 
   /** L5. */

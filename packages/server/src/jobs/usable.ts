@@ -1,8 +1,8 @@
 /**
  * Whether a result can be stored and sent.
  *
- * The store finds out only while it writes, and then somebody may have been told the result; JSON finds out when
- * somebody asks, and then the work has ended well. So it is looked at before anybody is told.
+ * The store finds out only while it writes, and then a caller may have got the result; JSON finds out when
+ * a caller asks, and then the work has ended well. So it is looked at before any caller gets it.
  *
  * Known limits: how large it is shows while it is written. An object that changes afterwards is not found out.
  */
@@ -14,7 +14,7 @@ const deepest = 1_000
 /** Levels of a path that is still read by people. */
 const deepestPath = 20
 
-/** Values that are looked at before everybody else has a turn: about a millisecond. */
+/** Values that are looked at before other work has a turn: about a millisecond. */
 const sliceValues = 20_000
 
 /** Stands for a place of an array that has no item. */

@@ -27,7 +27,7 @@ export interface Asking {
   readonly disconnect: AbortSignal
   /** Milliseconds until the request must have an answer. */
   readonly deadline: number
-  /** Milliseconds it waits for a result before it is told that the work goes on. */
+  /** Milliseconds it waits for a result before it is answered that the work continues. */
   readonly wait: number
   /** The trace of the request; undefined where nothing is traced. */
   readonly trace?: Context | undefined
@@ -37,7 +37,7 @@ export interface Answer {
   readonly handle: string
   readonly index: number
   readonly total: number
-  /** Absent while the work goes on, or when nobody asked for it. */
+  /** Absent while the work goes on, or when no caller asked for it. */
   readonly result?: Encoded
   readonly isDone: boolean
 }
@@ -50,7 +50,7 @@ export interface WaitingOptions {
   readonly ledger: AcknowledgementLog
   readonly failures: Remembered<Failure>
   readonly kernel: Kernel
-  /** Ends the work if nobody is left who wants it. */
+  /** Ends the work if no caller is left who wants it. */
   readonly abandon: (work: Work, reason: unknown) => void
 }
 
@@ -72,7 +72,7 @@ export class Waiting {
     this.#options = options
   }
 
-  /** How many were told, when the time they wanted to wait was over, that the work goes on. */
+  /** How many were answered, when the time they wanted to wait was over, that the work goes on. */
   get late(): number {
     return this.#late
   }
@@ -103,7 +103,7 @@ export class Waiting {
       if (lostBy !== undefined) hold.lostBy = lostBy
       ticket?.release()
       opened[Symbol.dispose]()
-      this.#options.abandon(work, cancelledBy(handle, request))
+      if (!work.isEnded) this.#options.abandon(work, cancelledBy(handle, request))
     }
     hold.release = release
     try {
@@ -116,7 +116,7 @@ export class Waiting {
       release()
       throw hold.lostBy ?? error
     }
-    // Nobody may be told that what has failed or was cancelled meanwhile will be done.
+    // No caller may get the answer that what has failed or was cancelled meanwhile will be done.
     if (hold.lostBy !== undefined) throw hold.lostBy
     if (work.state === 'ended') throw work.error
     return { handle, index, total, isDone: work.state === 'done' }
@@ -182,7 +182,7 @@ export class Waiting {
    * Waits for one result.
    *
    * *Cancellation*: `disconnect`, `deadline`, the slot and the request's id end this request only.
-   * @param isSubmit After `wait` it is acknowledged; who only asks is told that it goes on.
+   * @param isSubmit After `wait` it is acknowledged; a caller that only asks is answered that it continues.
    */
   async wait(work: Work, index: number, caller: Asking, isSubmit: boolean): Promise<Answer> {
     const { handle, total } = work
@@ -200,7 +200,7 @@ export class Waiting {
       if (value !== elapsed) return { handle, index, total, result: value, isDone: true }
       const late = new HeddleError('HDL_TIMEOUT', { what: handle, limit: wait, stage: 'wait' })
       if (!isSubmit) {
-        // Told, not gone: a poll does not end the work that it asks for.
+        // Answered, not gone: a poll does not end the work that it asks for.
         this.#late += this.#options.registry.notifyError(handle, index, late, request.id)
         return { handle, index, total, isDone: false }
       }
@@ -247,7 +247,7 @@ export class Waiting {
     }
   }
 
-  /** Told and not stored yet, still to come, or stored: one of them sees a completion (W6). */
+  /** Delivered and not stored yet, still to come, or stored: one of them sees a completion (W6). */
   #look(work: Work, index: number): Found | Promise<Found> {
     if (work.results.has(index)) return { value: work.results.get(index)! }
     return work.awaits(index) ? undefined : this.#lookInStore(work, index)
@@ -263,7 +263,7 @@ export class Waiting {
         value: isEncoded(value) ? value : await encodeResult(value, this.#options.kernel.clock),
       }
     }
-    // It is not made a second time because someone asks late.
+    // It is not made a second time because a caller asks late.
     const failure = this.#options.failures.get(itemName(handle, index))
     if (failure !== undefined) throw failure.error
     if (work.isEnded) throw lostResult(handle, index)

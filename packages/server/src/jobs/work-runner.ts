@@ -1,5 +1,5 @@
 /**
- * Takes a work from looking to its end. Nobody else changes its state; who wants to end it early aborts
+ * Takes a work from looking to its end. Nothing else changes its state; who wants to end it early aborts
  * its signal.
  */
 import {
@@ -40,6 +40,7 @@ import type { LedgerEntry, StageName } from './ledger.ts'
 import { asError, jobFailure, lostSource, unusableResult } from './problems.ts'
 import type { Prepared, ResultStore } from './result-store.ts'
 import type { ItemInput } from './served-job.ts'
+import { noteFailedWork } from './failed-work.ts'
 import type { StageRow } from './story.ts'
 import { findProblem } from './usable.ts'
 import type { Work } from './work.ts'
@@ -54,7 +55,7 @@ export interface WorkRunnerOptions {
   readonly items: Dispatcher
   readonly registry: Registry<Encoded>
   readonly kernel: Kernel
-  /** A result that the store did not take is told all the same; this is who hears of it. */
+  /** A result that the store did not take is delivered all the same; this reports it. */
   readonly onUnstored: (name: string, error: unknown) => void
   /** The store has taken something. */
   readonly onStored: () => void
@@ -102,20 +103,20 @@ export class WorkRunner {
    * Never rejects.
    *
    * *Cancellation*: the work's signal ends it.
-   * @param given The seat that it was admitted with. Absent when nobody has submitted it.
+   * @param given The seat that it was admitted with. Absent when no caller has submitted it.
    */
   async run(work: Work, given: Seat | undefined): Promise<void> {
     try {
       using seat = given
       const stored = work.isForced ? undefined : await this.#find(work)
       work.signal.throwIfAborted()
-      // Somebody may have forced it since the look.
+      // A caller may have forced it since the look.
       const found = work.isForced ? undefined : stored
       if (found !== undefined) {
         seat?.release()
         this.#record(work, 'prepare', 'succeeded')
       }
-      // Somebody may have asked for a result since the look.
+      // A caller may have asked for a result since the look.
       const isStored = found?.isWhole === true && !work.isAsked
       work.sayLooked(isStored ? 'stored' : 'missing')
       const source = found ?? (await this.#prepare(work, seat))
@@ -128,7 +129,7 @@ export class WorkRunner {
         isKept = true
         await this.#options.beforeDone?.(work)
       }
-      // Nobody may be told that what was promised is there when it is not (W5).
+      // No caller may get the answer that what was promised is there when it is not (W5).
       if (work.unstored !== undefined && work.holds.size > 0) throw work.unstored
       work.end('done')
       if (failures.length > 0) this.#record(work, 'items', 'failed', { error: failures[0] })
@@ -179,7 +180,7 @@ export class WorkRunner {
           traceparent: spans && (() => spans.traceparent()),
           key: `${handle}/prepare`,
           reservation: seat,
-          // Whether somebody was promised it shows when the time is over.
+          // Whether a caller was promised it shows when the time is over.
           queueTimeout: Infinity,
           timeout: limits.prepare ?? job.timeout,
           onReport: (report) => {
@@ -490,7 +491,7 @@ export class WorkRunner {
       spans?.end({ error })
       // Jobs throw no such errors: it could not be read or begun, and is made later.
       if (isError(error, 'HDL_STORE_FAILED')) work.unstored ??= error
-      // Who ends the work tells everybody.
+      // What ends the work answers all callers.
       if (!signal.aborted) {
         this.#noteEnd(work, error, 'item', index)
         this.#options.onItemFailed(work, name, error)
@@ -535,7 +536,7 @@ export class WorkRunner {
 
   /**
    * Stores what was made from the first stage. When that was deleted meanwhile, what was promised is stored
-   * all the same, with a first stage that is stored again; nothing stale is stored that nobody was promised.
+   * all the same, with a first stage that is stored again; nothing stale is stored that no caller was promised.
    */
   async #keepDerived(
     work: Work,
@@ -545,7 +546,7 @@ export class WorkRunner {
   ): Promise<void> {
     for (let isLast = false; ; isLast = true) {
       const used = source.parent
-      // Told and written in one step, if nothing is in the way.
+      // Delivered and written in one step, if nothing is in the way.
       const parent = used instanceof Promise ? await used : used
       if (parent === undefined && work.unstored !== undefined) return
       // As in #tell.
@@ -614,9 +615,10 @@ export class WorkRunner {
   #fail(work: Work, error: unknown): void {
     const { handle, stage } = work
     work.end('ended', error)
+    noteFailedWork(error, work)
     work.spans?.end(work.signal.aborted ? 'cancelled' : 'failed', error)
     this.#noteEnd(work, error, stage)
-    // What is drained was acknowledged, and is gone on with after the next start; so is what was promised and
+    // What is drained was acknowledged, and is continued after the next start; so is what was promised and
     // could not be stored.
     const { aborted, reason } = work.signal
     const isUnstored = work.unstored !== undefined && error === work.unstored
@@ -673,7 +675,7 @@ async function isGone(kept: Promise<void>): Promise<boolean> {
 
 /** Writes to the ledger if the work is in it; in the order of the calls. */
 function note(work: Work, write: (entry: LedgerEntry) => void): void {
-  // Whoever waits for the acknowledgement is told when it fails.
+  // Callers that wait for the acknowledgement get an error when it fails.
   work.ledger?.then(write).catch((error: HeddleError) => void error)
 }
 

@@ -19,7 +19,7 @@ import type { Family } from './supersets.ts'
 
 export type WorkState = 'looking' | 'queued' | 'preparing' | 'making' | 'done' | 'ended'
 
-/** Somebody who was promised a result without waiting for it. */
+/** A caller who was promised a result without waiting for it. */
 export interface Hold {
   readonly request: string
   /** Why it was lost before the end of the work. */
@@ -60,18 +60,18 @@ export class Work implements NewWork {
   readonly family: Family | undefined
   submitted: Submitted | undefined
   priority: number
-  /** What is stored does not count: somebody wants it computed again. */
+  /** What is stored does not count: a caller wants it computed again. */
   isForced = false
-  /** It was ended because nobody wants it; its handle may have another work by now. */
+  /** It was ended because no caller wants it; its handle may have another work by now. */
   isAbandoned = false
   /** Something could not be stored: not all of it will be found again. */
   hasUnstored = false
   /** Why the store did not take something. */
   unstored: Error | undefined
   state: WorkState = 'looking'
-  /** Told and not stored yet (W6). */
+  /** Delivered and not stored yet (W6). */
   readonly results = new Map<number, Encoded>()
-  /** Asked for by somebody: who is told when the work fails. */
+  /** Asked for by a caller, which gets the error when the work fails. */
   readonly asked = new Set<number>()
   readonly holds = new Set<Hold>()
   ledger: Promise<LedgerEntry> | undefined
@@ -91,7 +91,7 @@ export class Work implements NewWork {
   readonly #taken = new Set<number>()
   readonly #making = new Set<number>()
   #error: unknown
-  /** From here on, to the oldest, all are made that were not; none while nobody has submitted it. */
+  /** From here on, to the oldest, all are made that were not; none while no caller has submitted it. */
   #next: number
 
   constructor(work: NewWork) {
@@ -113,7 +113,7 @@ export class Work implements NewWork {
     return this.submitted !== undefined
   }
 
-  /** Somebody has submitted what only results were asked of so far. */
+  /** A caller has submitted what only results were asked of so far. */
   complete(submitted: Submitted): void {
     if (this.submitted !== undefined) return
     this.submitted = submitted
@@ -161,7 +161,7 @@ export class Work implements NewWork {
     }
   }
 
-  /** Whether this result is being made or is still to be made. Somebody waits for it from now on. */
+  /** Whether this result is being made or is still to be made. A caller waits for it from now on. */
   awaits(index: number): boolean {
     this.asked.add(index)
     if (this.#making.has(index)) return true
@@ -170,19 +170,19 @@ export class Work implements NewWork {
     return true
   }
 
-  /** Somebody waits for this result: it is made before the others, also if it was made before. */
+  /** A caller waits for this result: it is made before the others, also if it was made before. */
   ask(index: number): void {
     if (this.#making.has(index)) return
     this.#urgent.add(index)
     this.onMore?.()
   }
 
-  /** Whether there is a result to make that nobody makes yet: one that was asked for, or one of all. */
+  /** Whether there is a result to make that is not being made yet: one that was asked for, or one of all. */
   get hasMore(): boolean {
     return this.#urgent.size > 0 || this.#next > -this.total
   }
 
-  /** Whether somebody asked for a result that nobody makes yet. */
+  /** Whether a caller asked for a result that is not being made yet. */
   get isAsked(): boolean {
     return this.#urgent.size > 0
   }
@@ -201,7 +201,7 @@ export class Work implements NewWork {
     return undefined
   }
 
-  /** Told, and stored if that was possible. */
+  /** Delivered, and stored if that was possible. */
   made(index: number): void {
     this.#making.delete(index)
     this.results.delete(index)

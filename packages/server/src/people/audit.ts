@@ -18,6 +18,7 @@ export type Audit = (
 export function auditTo(people: People, policy: Pick<PeoplePolicy, 'originOf'>): Audit {
   return async ({ caller, request }, action, target, detail) => {
     const { address } = policy.originOf(request)
-    await people.audit({ by: caller.name, action, target, address, detail })
+    const { name: by, tenant } = caller
+    await people.audit({ by, action, target, address, detail, tenant })
   }
 }

@@ -5,23 +5,25 @@
  *   session:  open ── logout, revoke, age, block ─▶ gone      rotated every hour: the old secret works for another minute
  *   token:    valid ── revoke, age ─▶ refused
  *
+ * The keys of cookies are in cookie-keys.ts.
+ *
  *  U1  A caller is looked up in the store at most a second after the last look: what is blocked or revoked on any server
  *      is refused on all of them within two seconds.
  *  U2  Unknown names and wrong passwords are refused with the same words, after the same work.
- *  U3  Secrets are stored as hashes; the store alone does not let anyone in.
+ *  U3  Secrets are stored as hashes; the store alone is not enough to log in.
  *  U4  The last active admin is neither blocked nor given another role.
  *  U5  Every change of people, and every refused login, is in the log.
- *  U6  What is in the log stays for `actionAge`, then it is removed by the servers: the log does not grow without end.
+ *  U6  Lines of the log stay for `limits.actionAge`, then the servers remove them: the log does not grow without end.
  */
 import { HeddleError } from '@heddle/core'
 import { erase, write, type Kernel, type Stored, type Tables } from '@heddle/core/lowlevel'
 import { commonTenant, type Caller, type Role } from '../http/caller.ts'
-import { isSame, newId, newSecret, Passwords, readSigned, sha256, sign } from './secrets.ts'
+import { CookieKeys } from './cookie-keys.ts'
+import { isSame, newId, newSecret, Passwords, sha256 } from './secrets.ts'
 import {
   actions,
   links,
   sessions,
-  settings,
   tokens,
   users,
   type ActionRecord,
@@ -42,7 +44,8 @@ const rotateEvery = hour
 /** An old secret works so long after a rotation: other requests of the page are on their way. */
 const rotationGrace = minute
 const linkAge: number = 15 * minute
-const actionAge: number = 400 * day
+/** `limits.actionAge` when absent. */
+const usualActionAge = 400 * day
 const sweepEvery = 10 * minute
 /** Lines of the log that one sweep removes. When there are more, the next line that is written removes them. */
 const actionsAtOnce = 1_000
@@ -60,11 +63,18 @@ export interface KnownSession {
   readonly caller: Caller
   readonly session: Stored<SessionRecord>
   readonly user: Stored<UserRecord>
+  /** Whether its cookie was signed before the last rotation of the key. */
+  readonly isOfEarlierKey: boolean
 }
 
 interface Known<T> {
   readonly at: number
   readonly value: Promise<T>
+}
+
+interface KnownOpen extends Known<boolean> {
+  /** Undefined until the store has answered. */
+  settled?: boolean
 }
 
 export interface AuditInput {
@@ -73,6 +83,8 @@ export interface AuditInput {
   readonly target: string
   readonly address: string
   readonly detail?: string | undefined
+  /** Of who did it: the common one when absent. */
+  readonly tenant?: string | undefined
 }
 
 export class People {
@@ -81,38 +93,50 @@ export class People {
   readonly #passwords = new Passwords()
   readonly #sessions = new Map<string, Known<KnownSession | undefined>>()
   readonly #tokens = new Map<string, Known<Caller | undefined>>()
-  #open: Known<boolean> | undefined
-  #key = ''
+  readonly #keys: CookieKeys
+  readonly #actionAge: number
+  #open: KnownOpen | undefined
   #sweptAt = 0
 
-  constructor(tables: Tables, kernel: Kernel) {
+  /** @param options `actionAge`: milliseconds that lines of the log stay. */
+  constructor(
+    tables: Tables,
+    kernel: Kernel,
+    { actionAge = usualActionAge }: { readonly actionAge?: number | undefined } = {},
+  ) {
     this.#tables = tables
     this.#kernel = kernel
+    this.#actionAge = actionAge
+    this.#keys = new CookieKeys(tables, kernel.clock, sessionAge.remembered)
   }
 
   /** Reads the key that cookies are signed with, or makes it. *Cancellation*: none. */
   async start(): Promise<void> {
-    const [found] = await this.#tables.byIds(settings, ['cookie key'])
-    if (found !== undefined) {
-      this.#key = found.value
-      return
-    }
-    const made = { id: 'cookie key', value: newSecret() }
-    const refused = await this.#tables.change([write(settings, made, 'absent')])
-    // Another server was faster.
-    this.#key = refused === undefined ? made.value : ''
-    if (refused !== undefined) await this.start()
+    await this.#keys.start()
   }
 
-  /** Whether there is nobody to tell apart: no user and no token. Looked at once a second. */
+  /** Whether there are no callers to tell apart: no user and no token. Looked at once a second. */
   async isOpen(): Promise<boolean> {
-    const now = this.#kernel.clock.now()
-    if (this.#open === undefined || now - this.#open.at >= lookEvery) {
-      const value = this.#lookOpen()
-      this.#open = { at: now, value }
-      value.catch(() => (this.#open = undefined))
+    if (!this.#isOpenFresh(this.#open)) {
+      const known: KnownOpen = { at: this.#kernel.clock.now(), value: this.#lookOpen() }
+      this.#open = known
+      known.value.then(
+        (isOpen) => (known.settled = isOpen),
+        () => {
+          if (this.#open === known) this.#open = undefined
+        },
+      )
     }
-    return this.#open.value
+    return this.#open!.value
+  }
+
+  /** {@link isOpen} without waiting; undefined when the store has to be asked. */
+  get tryIsOpen(): boolean | undefined {
+    return this.#isOpenFresh(this.#open) ? this.#open?.settled : undefined
+  }
+
+  #isOpenFresh(known: KnownOpen | undefined): boolean {
+    return known !== undefined && this.#kernel.clock.now() - known.at < lookEvery
   }
 
   async #lookOpen(): Promise<boolean> {
@@ -255,16 +279,22 @@ export class People {
     const secret = newSecret()
     const session = { id: sha256(secret), ...record }
     await this.#tables.change([write(sessions, session, 'absent')])
-    const known = { caller: callerOfUser(user), session: { ...session, revision: 1 }, user }
-    return { cookie: sign(secret, this.#key), known }
+    const known = {
+      caller: callerOfUser(user),
+      session: { ...session, revision: 1 },
+      user,
+      isOfEarlierKey: false,
+    }
+    return { cookie: await this.#keys.sign(secret), known }
   }
 
   /** Who a cookie stands for; undefined for one that is not ours, too old, or revoked. */
-  sessionOf(cookie: string): Promise<KnownSession | undefined> {
-    const secret = readSigned(cookie, this.#key)
-    if (secret === undefined) return Promise.resolve(undefined)
-    const id = sha256(secret)
-    return this.#remember(this.#sessions, id, () => this.#lookSession(id))
+  async sessionOf(cookie: string): Promise<KnownSession | undefined> {
+    const read = await this.#keys.read(cookie)
+    if (read === undefined) return undefined
+    const id = sha256(read.secret)
+    const known = await this.#remember(this.#sessions, id, () => this.#lookSession(id))
+    return known && { ...known, isOfEarlierKey: read.isOfEarlierKey }
   }
 
   async #lookSession(id: string): Promise<KnownSession | undefined> {
@@ -274,13 +304,18 @@ export class People {
     const [user] = await this.#tables.byIds(users, [session.user])
     if (user === undefined) return undefined
     if (user.state !== 'active') throw new HeddleError('HDL_ACCOUNT_BLOCKED', { name: user.name })
-    return { caller: callerOfUser(user), session, user }
+    return { caller: callerOfUser(user), session, user, isOfEarlierKey: false }
   }
 
-  /** Another secret for a session that has had its own for an hour; undefined when it is younger. */
-  async rotate({ session, user }: KnownSession): Promise<string | undefined> {
+  /**
+   * Another secret for a session that has had its own for an hour, or whose cookie was signed with an earlier key (K1); undefined
+   * for others.
+   */
+  async rotate({ session, user, isOfEarlierKey }: KnownSession): Promise<string | undefined> {
     const now = this.#kernel.clock.wallTime()
-    if (now - session.rotatedAt < rotateEvery) return undefined
+    // An old secret that another request has replaced is not replaced again.
+    const isResigned = isOfEarlierKey && session.expiresAt > now + rotationGrace
+    if (!isResigned && now - session.rotatedAt < rotateEvery) return undefined
     const { revision, id, ...record } = session
     const old = { ...record, id, expiresAt: Math.min(session.expiresAt, now + rotationGrace) }
     // Of two requests at the same moment one rotates.
@@ -310,13 +345,32 @@ export class People {
     return gone.length
   }
 
+  /**
+   * Signs cookies with a new key from now on. Cookies of the old one stay valid until their sessions are too old, unless all
+   * sessions end: then everyone logs in again. Resolves with how many sessions have ended.
+   *
+   * *Cancellation*: none.
+   */
+  async rotateKey({ endSessions }: { readonly endSessions: boolean }): Promise<number> {
+    await this.#keys.rotate(!endSessions)
+    if (!endSessions) return 0
+    this.#sessions.clear()
+    let ended = 0
+    for (let count = -1; count !== 0; ended += count) {
+      count = await this.#tables.removeBelow(sessions, 'expiresAt', Number.MAX_SAFE_INTEGER)
+    }
+    return ended
+  }
+
   /** Removes sessions, links and lines of the log that are too old, now and then: what adds them also removes them (U6). */
   async #sweep(now: number): Promise<void> {
     if (now - this.#sweptAt < sweepEvery) return
     this.#sweptAt = now
     await this.#tables.removeBelow(sessions, 'expiresAt', now)
     await this.#tables.removeBelow(links, 'expiresAt', now)
-    const count = await this.#tables.removeBelow(actions, 'at', now - actionAge, actionsAtOnce)
+    if (this.#actionAge === Infinity) return
+    const oldest = now - this.#actionAge
+    const count = await this.#tables.removeBelow(actions, 'at', oldest, actionsAtOnce)
     if (count === actionsAtOnce) this.#sweptAt = -Infinity
   }
 
@@ -387,7 +441,7 @@ export class People {
   // The log.
 
   async audit(input: AuditInput): Promise<void> {
-    const { by, action, target, address, detail } = input
+    const { by, action, target, address, detail, tenant = commonTenant } = input
     const at = this.#kernel.clock.wallTime()
     const record: ActionRecord = {
       id: `${String(at).padStart(15, '0')}-${newId()}`,
@@ -396,6 +450,7 @@ export class People {
       action,
       target,
       address,
+      tenant,
       ...(detail !== undefined && { detail }),
     }
     await this.#tables.change([write(actions, record, 'absent')])
@@ -411,31 +466,44 @@ export class People {
     readonly by?: string | undefined
     readonly action?: string | undefined
     readonly target?: string | undefined
+    /** Lines of this tenant; all when undefined. */
+    readonly tenant?: string | undefined
     readonly before?: number | undefined
     readonly limit: number
   }): Promise<readonly ActionRecord[]> {
-    const { by, action, target, before, limit } = query
+    const { by, action, target, tenant, before, limit } = query
     const where = {
       ...(by !== undefined && { by }),
       ...(action !== undefined && { action }),
       ...(target !== undefined && { target }),
+      ...(tenant !== undefined && { tenant }),
     }
     return this.#tables.list(actions, { where, by: 'at', below: before, descending: true, limit })
   }
 
-  /** Who was refused since then, and not let in again: `user ann`, `token ci`. */
+  /** Who was refused since then and is refused now: `user ann`, `token ci`. */
   async refusedSince(at: number): Promise<ReadonlySet<string>> {
-    // By action: runs that are started must not hide who was refused.
-    const list = (action: string): Promise<readonly ActionRecord[]> =>
-      this.#tables.list(actions, { where: { action }, by: 'at', from: at, limit: 1_000 })
-    const found = await Promise.all(['user blocked', 'token revoked', 'user changed'].map(list))
     const refused = new Set<string>()
-    for (const { action, target } of found.flat().toSorted((a, b) => a.at - b.at)) {
-      if (action === 'user blocked') refused.add(`user ${target}`)
-      else if (action === 'token revoked') refused.add(`token ${target}`)
-      else if (action === 'user changed') refused.delete(`user ${target}`)
+    for (const name of await this.#targetsSince('user blocked', at)) {
+      // By its state: the lines after the block may be of an unblock, or of another role.
+      if ((await this.#byName(name))?.state === 'blocked') refused.add(`user ${name}`)
     }
+    for (const name of await this.#targetsSince('token revoked', at)) refused.add(`token ${name}`)
     return refused
+  }
+
+  /** By action: runs that are started must not hide who was refused. In pages, however many there were. */
+  async #targetsSince(action: string, at: number): Promise<ReadonlySet<string>> {
+    const targets = new Set<string>()
+    const limit = 1_000
+    for (let from = at; ;) {
+      const page = await this.#tables.list(actions, { where: { action }, by: 'at', from, limit })
+      for (const { target } of page) targets.add(target)
+      if (page.length < limit) return targets
+      // Those of the last millisecond may go on in the next page.
+      const last = page.at(-1)!.at
+      from = last > from ? last : from + 1
+    }
   }
 
   async #byName(name: string): Promise<Stored<UserRecord> | undefined> {

@@ -59,7 +59,17 @@ export class PeoplePolicy implements AccessPolicy {
     this.loginRate = new RateLimits({ perSecond: 5 / 60, burst: 5 }, options.clock)
   }
 
-  async callerOf(request: FastifyRequest, contract: Contract): Promise<Caller> {
+  /** In the same step for a caller that brings nothing, which is every one of a server without users. */
+  callerOf(request: FastifyRequest, contract: Contract): Caller | Promise<Caller> {
+    const { authorization, cookie } = request.headers
+    const isOpen = this.#people.tryIsOpen
+    if (authorization === undefined && cookie === undefined && isOpen !== undefined) {
+      return isOpen ? anonymous : stranger
+    }
+    return this.#askStore(request, contract)
+  }
+
+  async #askStore(request: FastifyRequest, contract: Contract): Promise<Caller> {
     const { authorization } = request.headers
     if (authorization !== undefined) return this.#callerOfToken(authorization, contract)
     const cookie = readCookie(request.headers.cookie)

@@ -5,6 +5,7 @@ import type { Kernel } from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/people.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
+import { tenantsOf } from '../http/tenancy.ts'
 import { auditTo } from './audit.ts'
 import type { KnownSession, People } from './people.ts'
 import { setCookie, type PeoplePolicy } from './policy.ts'
@@ -65,7 +66,8 @@ function sessionRoutes(options: PeopleRoomOptions): Route[] {
     try {
       const { cookie, known } = await people.login({ ...input, address })
       give(reply, request, cookie, known.session)
-      await people.audit({ by: known.user.name, action: 'login', target: known.user.name, address })
+      const { name, tenant } = known.user
+      await people.audit({ by: name, action: 'login', target: name, address, tenant })
       return await info(known, known.caller.roles)
     } catch (error) {
       if (isError(error, 'HDL_BAD_LOGIN') || isError(error, 'HDL_ACCOUNT_BLOCKED')) {
@@ -101,15 +103,20 @@ function sessionRoutes(options: PeopleRoomOptions): Route[] {
       }
       return info(undefined, [])
     }),
-    route(contracts.useLink, async (call) => {
-      const { params, body, request } = call
-      void call.reply.header('cache-control', 'no-store')
-      const { address } = policy.originOf(request)
-      policy.loginRate.take(`address ${address}`, 'A link')
-      const { name } = await people.useLink(params.secret, body.password)
-      await people.audit({ by: name, action: 'password set by link', target: name, address })
-      return enter(call, { name, password: body.password, remember: false })
-    }),
+    route(
+      contracts.useLink,
+      async (call) => {
+        const { params, body, request } = call
+        void call.reply.header('cache-control', 'no-store')
+        const { address } = policy.originOf(request)
+        policy.loginRate.take(`address ${address}`, 'A link')
+        const { name, tenant } = await people.useLink(params.secret, body.password)
+        const action = 'password set by link'
+        await people.audit({ by: name, action, target: name, address, tenant })
+        return enter(call, { name, password: body.password, remember: false })
+      },
+      { tenancy: 'everyone' },
+    ),
     route(contracts.changePassword, async (call) => {
       const { body, request } = call
       const known = policy.sessionOf(request)
@@ -195,9 +202,10 @@ function tokenRoutes({ people, policy }: PeopleRoomOptions): Route[] {
       await audit(call, 'token revoked', revoked.name)
       return tokenView(revoked)
     }),
-    route(contracts.listActions, async ({ query }) => {
+    route(contracts.listActions, async ({ query, caller }) => {
       const { by, action, target, before, limit = 100 } = query
-      const found = await people.searchActions({ by, action, target, before, limit })
+      const tenant = tenantsOf(caller)
+      const found = await people.searchActions({ by, action, target, tenant, before, limit })
       const next = found.length < limit ? null : (found.at(-1)?.at ?? null)
       return { actions: found.map(actionView), next }
     }),

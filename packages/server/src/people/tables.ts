@@ -53,6 +53,8 @@ export interface ActionRecord extends StoredRecord {
   readonly action: string
   readonly target: string
   readonly address: string
+  /** Whose line it is. Absent in lines of earlier versions, which admins see. */
+  readonly tenant?: string
   readonly detail?: string
 }
 
@@ -118,9 +120,10 @@ export const actions: Table<ActionRecord> = {
     action: 'text',
     target: 'text',
     address: 'text',
+    tenant: 'text',
     detail: 'text',
   },
-  indexes: [['at'], ['by', 'at'], ['action', 'at'], ['target', 'at']],
+  indexes: [['at'], ['tenant', 'at'], ['by', 'at'], ['action', 'at'], ['target', 'at']],
 }
 
 export const settings: Table<SettingRecord> = {

@@ -1,5 +1,5 @@
 /**
- * Links by which someone without an account answers a run that waits (`ctx.waitFor('approval')`).
+ * Links by which a person without an account answers a run that waits (`ctx.waitFor('approval')`).
  *
  *   made ── GET (shows the page, changes nothing) ──▶ made ── POST ──▶ used (the record is gone)
  *     └── its time is over ──▶ refused

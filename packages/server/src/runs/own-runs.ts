@@ -6,7 +6,7 @@
  *      the process ends ─▶ interrupted ─▶ resumed by a server that has its graph: see take-over.ts
  *
  *  O1  A start is acknowledged when the run is in the journal; from then on it ends, in this process or in a later one.
- *  O2  Of two starts with one key one opens the run, the other gets its id.
+ *  O2  Of two starts with one key one opens the run, the other gets its id. Keys are names of a tenant.
  *  O3  Only the process that runs a run pauses it. Cancel and signals reach it through the journal, wherever it runs.
  *  O4  A retry from a node is a new run: the old one is not touched, and keeps its key.
  */
@@ -24,7 +24,9 @@ import {
 } from '@heddle/core/lowlevel'
 import { hasEnded, isActive } from '../client/contract/runs.ts'
 import { commonTenant } from '../http/caller.ts'
+import { nameIn } from '../http/tenancy.ts'
 import { makeGraph, type GraphTable } from './graph-table.ts'
+import { tenantLabel } from './run-tenants.ts'
 
 /** Ended runs of which it is known that they ran here. */
 const mostRemembered = 1_000
@@ -116,13 +118,13 @@ export class OwnRuns {
    * @throws `HDL_UNKNOWN_GRAPH`, `HDL_DRAINING`, `HDL_OVERLOADED`, `HDL_GRAPH_CHANGED`, `HDL_STORE_FAILED`.
    */
   async start(request: StartRequest): Promise<StartAnswer> {
-    const { key } = request
-    if (key === undefined) return this.#open(request)
+    if (request.key === undefined) return this.#open(request)
+    const key = nameIn(request.tenant, request.key)
     const underWay = this.#starting.get(key)
     if (underWay !== undefined) return { ...(await underWay), how: 'attached' }
     const found = await this.#byKey(key)
     if (found !== undefined) return found
-    const opening = this.#starting.get(key) ?? this.#open(request)
+    const opening = this.#starting.get(key) ?? this.#open({ ...request, key })
     this.#starting.set(key, opening)
     try {
       return await opening
@@ -158,7 +160,7 @@ export class OwnRuns {
   }
 
   async #open(request: StartRequest): Promise<StartAnswer> {
-    const { graph: name, args, key, title, labels, tenant = commonTenant } = request
+    const { graph: name, args, key, title, labels, tenant } = request
     this.#checkOpen()
     const graph = await makeGraph(this.#options.graphs, name, args)
     this.#checkOpen()
@@ -166,7 +168,7 @@ export class OwnRuns {
       ...labels,
       graph: name,
       ...(args !== undefined && { args: JSON.stringify(args) }),
-      ...(tenant !== commonTenant && { tenant }),
+      ...tenantLabel(tenant),
     }
     const run = await startRun(graph, {
       ...this.#environment(words),

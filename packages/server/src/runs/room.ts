@@ -16,6 +16,8 @@ import {
 } from '../client/contract/runs.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call, type Route } from '../http/route.ts'
+import { tenantsOf } from '../http/tenancy.ts'
+import type { Caller } from '../http/caller.ts'
 import type { Audit } from '../people/audit.ts'
 import type { DelayedStarts } from '../schedules/delayed-starts.ts'
 import type { Ticked, Ticker } from '../schedules/ticker.ts'
@@ -27,6 +29,7 @@ import { refuseGraph, type GraphTable } from './graph-table.ts'
 import { ListStream } from './list-stream.ts'
 import type { OwnRuns, SteerAnswer } from './own-runs.ts'
 import { openRunsReader, type RunsReader } from './reader.ts'
+import { checkRun, ownRuns, tallyOf } from './run-tenants.ts'
 import { streamRun } from './run-stream.ts'
 import type { PointInput, ViewQuestion } from './run-views.ts'
 import { summaryView, type LoopGapInput } from './views.ts'
@@ -36,6 +39,17 @@ const mostStreams = 1_000
 
 /** Counting all runs is bounded work, but not free: it is done at most once in this time. */
 const tallyEvery = 1_000
+
+/** The same for runs of one tenant, which are counted by reading the newest runs of all. */
+const slowTally = 5_000
+
+/** Tenants whose last look is remembered. */
+const mostTenants = 1_000
+
+interface Tally {
+  readonly at: number
+  readonly counts: ReturnType<Journal['tally']>
+}
 
 interface ViewOptions {
   readonly journal: Journal
@@ -107,14 +121,18 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
       const { run, how, start, dueAt } = answer
       return { run, how, start, due_at: dueAt }
     }),
-    ...steeringRoutes(own, audit),
-    route(contracts.retryFromNode, async (call) => {
-      const { id, name } = call.params
-      const { run } = await own.retryFrom(id, name)
-      await audit(call, 'run started', run, `from ${name} of ${id}`)
-      void call.reply.code(201)
-      return { run, forked_from: id }
-    }),
+    ...steeringRoutes(journal, own, audit),
+    route(
+      contracts.retryFromNode,
+      async (call) => {
+        const { id, name } = call.params
+        const { run } = await own.retryFrom(id, name)
+        await audit(call, 'run started', run, `from ${name} of ${id}`)
+        void call.reply.code(201)
+        return { run, forked_from: id }
+      },
+      ofRun(journal),
+    ),
     ...approvalRoutes(journal, links, audit),
   ]
   return {
@@ -152,7 +170,21 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
   }
 }
 
-function steeringRoutes(own: OwnRuns, audit: Audit): Route[] {
+/** The run that a path names is one of the caller's tenant, or unknown. */
+function ofRun(journal: Journal) {
+  return {
+    tenancy: ({
+      params,
+      caller,
+    }: {
+      readonly params: { readonly id: string }
+      readonly caller: Caller
+    }) => checkRun(journal, params.id, caller),
+  }
+}
+
+function steeringRoutes(journal: Journal, own: OwnRuns, audit: Audit): Route[] {
+  const inTenant = ofRun(journal)
   const steered = async (
     call: Pick<Call, 'caller' | 'request'>,
     action: string,
@@ -164,24 +196,36 @@ function steeringRoutes(own: OwnRuns, audit: Audit): Route[] {
     return answer
   }
   return [
-    route(contracts.pauseRun, (call) =>
-      steered(call, 'run paused', call.params.id, own.pause(call.params.id)),
+    route(
+      contracts.pauseRun,
+      (call) => steered(call, 'run paused', call.params.id, own.pause(call.params.id)),
+      inTenant,
     ),
-    route(contracts.resumeRun, (call) =>
-      steered(call, 'run resumed', call.params.id, own.resume(call.params.id)),
+    route(
+      contracts.resumeRun,
+      (call) => steered(call, 'run resumed', call.params.id, own.resume(call.params.id)),
+      inTenant,
     ),
-    route(contracts.cancelRun, (call) => {
-      const { reason, abort = false } = call.body
-      const { id } = call.params
-      const steering = own.cancel(id, { by: call.caller.name, reason, abort })
-      return steered(call, 'run cancelled', id, steering)
-    }),
-    route(contracts.sendSignal, async (call) => {
-      const { id, name } = call.params
-      await own.signal(id, name, call.body.value, call.caller.name)
-      await audit(call, 'signal sent', id, name)
-      return { run: id, signal: name }
-    }),
+    route(
+      contracts.cancelRun,
+      (call) => {
+        const { reason, abort = false } = call.body
+        const { id } = call.params
+        const steering = own.cancel(id, { by: call.caller.name, reason, abort })
+        return steered(call, 'run cancelled', id, steering)
+      },
+      inTenant,
+    ),
+    route(
+      contracts.sendSignal,
+      async (call) => {
+        const { id, name } = call.params
+        await own.signal(id, name, call.body.value, call.caller.name)
+        await audit(call, 'signal sent', id, name)
+        return { run: id, signal: name }
+      },
+      inTenant,
+    ),
   ]
 }
 
@@ -197,30 +241,41 @@ function approvalRoutes(journal: Journal, links: ApprovalLinks, audit: Audit): R
     }
   }
   return [
-    route(contracts.makeApprovalLink, async (call) => {
-      const { params, body, caller, reply } = call
-      const { id: run, name: signal } = params
-      const { text = '', choices = ['approved', 'rejected'], expires_in_ms: expiresIn = day } = body
-      const outcome = outcomeOf(await journal.overview(run))
-      if (hasEnded(outcome)) {
-        throw new HeddleError('HDL_RUN_ENDED', { action: `A link to run ${run}` })
-      }
-      const request = { run, signal, text, choices, expiresIn, by: caller.name }
-      const { secret, expiresAt } = await links.make(request)
-      await audit(call, 'approval link made', run, signal)
-      void reply.code(201).header('cache-control', 'no-store')
-      return { link: `/approvals/${secret}`, expires_at: expiresAt }
-    }),
-    route(contracts.showApproval, ({ params, reply }) =>
-      shown(reply, async () => approvalPage(await links.look(params.secret))),
+    route(
+      contracts.makeApprovalLink,
+      async (call) => {
+        const { params, body, caller, reply } = call
+        const { id: run, name: signal } = params
+        const { text = '', choices = ['approved', 'rejected'] } = body
+        const { expires_in_ms: expiresIn = day } = body
+        const outcome = outcomeOf(await journal.overview(run))
+        if (hasEnded(outcome)) {
+          throw new HeddleError('HDL_RUN_ENDED', { action: `A link to run ${run}` })
+        }
+        const request = { run, signal, text, choices, expiresIn, by: caller.name }
+        const { secret, expiresAt } = await links.make(request)
+        await audit(call, 'approval link made', run, signal)
+        void reply.code(201).header('cache-control', 'no-store')
+        return { link: `/approvals/${secret}`, expires_at: expiresAt }
+      },
+      ofRun(journal),
     ),
-    route(contracts.answerApproval, (call) =>
-      shown(call.reply, async () => {
-        const { value } = call.body
-        const answered = await links.answer(call.params.secret, value)
-        await audit(call, 'signal sent by link', answered.run, answered.signal)
-        return answeredPage(answered, value)
-      }),
+    route(
+      contracts.showApproval,
+      ({ params, reply }) =>
+        shown(reply, async () => approvalPage(await links.look(params.secret))),
+      { tenancy: 'everyone' },
+    ),
+    route(
+      contracts.answerApproval,
+      (call) =>
+        shown(call.reply, async () => {
+          const { value } = call.body
+          const answered = await links.answer(call.params.secret, value)
+          await audit(call, 'signal sent by link', answered.run, answered.signal)
+          return answeredPage(answered, value)
+        }),
+      { tenancy: 'everyone' },
     ),
   ]
 }
@@ -239,7 +294,7 @@ export function openRunViewsRoom(options: RunViewsOptions): Room {
   const views = new RunRoutes({ journal, kernel, loop, own })
   return {
     name: 'runs',
-    routes: [...views.routes, ...(own === undefined ? [] : steeringRoutes(own, audit))],
+    routes: [...views.routes, ...(own === undefined ? [] : steeringRoutes(journal, own, audit))],
     start: () => Promise.resolve(),
     drain: async () => {
       views.endStreams('draining')
@@ -258,15 +313,15 @@ class RunRoutes {
   readonly #reader: RunsReader
   readonly #streams = new Set<EventStream>()
   readonly #streamRate: SeatRate
-  readonly #list: ListStream
-  #tally: { readonly at: number; readonly counts: ReturnType<Journal['tally']> } | undefined
+  /** By tenant, undefined for all: pages of one tenant share their looks. */
+  readonly #lists = new Map<string | undefined, ListStream>()
+  readonly #tallies = new Map<string | undefined, Tally>()
 
   constructor(options: ViewOptions) {
     this.#options = options
     const { journal, kernel } = options
     this.#streamRate = new SeatRate({ kernel })
     this.#reader = openRunsReader(journal, kernel)
-    this.#list = new ListStream({ clock: kernel.clock, look: () => this.#look() })
     this.routes = this.#makeRoutes()
   }
 
@@ -285,12 +340,14 @@ class RunRoutes {
 
   #makeRoutes(): Route[] {
     const { journal, own } = this.#options
+    const inTenant = ofRun(journal)
     return [
-      route(contracts.listRuns, async ({ query }) => {
+      route(contracts.listRuns, async ({ query, caller }) => {
         const { state, q, cursor, limit = 50 } = query
         const outcomes = outcomesOf(state)
         const page = await journal.list({
           limit,
+          ...ownRuns(caller),
           ...(outcomes !== undefined && { outcomes }),
           ...(q !== undefined && { text: q }),
           ...(cursor !== undefined && { before: readCursor(cursor) }),
@@ -300,80 +357,121 @@ class RunRoutes {
           next: page.next === undefined ? null : String(page.next),
         }
       }),
-      route(contracts.countRuns, async () => {
-        const counts = await this.#counts()
+      route(contracts.countRuns, async ({ caller }) => {
+        const counts = await this.#counts(caller)
         return { counts, total: Object.values(counts).reduce((sum, count) => sum + count, 0) }
       }),
       route(contracts.followRuns, (call) =>
-        this.#stream(call.reply, (stream) => this.#list.serve(stream)),
+        this.#stream(call.reply, (stream) => this.#listOf(call.caller).serve(stream)),
       ),
-      route(contracts.showRun, (call) =>
-        this.#send(call, {
-          type: 'head',
-          run: call.params.id,
-          point: pointOf(call.query),
-          isSteerable: own?.has(call.params.id) === true,
-        }),
+      route(
+        contracts.showRun,
+        (call) =>
+          this.#send(call, {
+            type: 'head',
+            run: call.params.id,
+            point: pointOf(call.query),
+            isSteerable: own?.has(call.params.id) === true,
+          }),
+        inTenant,
       ),
-      route(contracts.listNodes, (call) => {
-        const { from = 0, limit = 10_000 } = call.query
-        const point = pointOf(call.query)
-        return this.#send(call, { type: 'nodes', run: call.params.id, point, from, limit })
-      }),
-      route(contracts.showNode, (call) =>
-        this.#send(call, {
-          type: 'node',
-          run: call.params.id,
-          node: call.params.name,
-          point: pointOf(call.query),
-          valueLimit: call.query.value_limit ?? 16_384,
-        }),
+      route(
+        contracts.listNodes,
+        (call) => {
+          const { from = 0, limit = 10_000 } = call.query
+          const point = pointOf(call.query)
+          return this.#send(call, { type: 'nodes', run: call.params.id, point, from, limit })
+        },
+        inTenant,
       ),
-      route(contracts.showResult, (call) =>
-        this.#send(call, { type: 'result', run: call.params.id, node: call.params.name }),
+      route(
+        contracts.showNode,
+        (call) =>
+          this.#send(call, {
+            type: 'node',
+            run: call.params.id,
+            node: call.params.name,
+            point: pointOf(call.query),
+            valueLimit: call.query.value_limit ?? 16_384,
+          }),
+        inTenant,
       ),
-      route(contracts.readLog, (call) => {
-        const { node, q, after = 0, limit = 1_000 } = call.query
-        return this.#send(call, { type: 'log', run: call.params.id, node, text: q, after, limit })
-      }),
-      route(contracts.showTimeline, (call) => {
-        const { from = 0, limit = 20_000 } = call.query
-        const point = pointOf(call.query)
-        const run = call.params.id
-        const gaps = this.#gapsOf(run)
-        return this.#send(call, { type: 'timeline', run, point, from, limit, gaps })
-      }),
-      route(contracts.showGraph, (call) => {
-        const { from = 0, limit = 20_000 } = call.query
-        return this.#send(call, { type: 'graph', run: call.params.id, from, limit })
-      }),
-      route(contracts.followRun, async ({ params, query, reply, request }) => {
-        const after = query.after ?? lastEventId(request.headers['last-event-id'])
-        const overview = await journal.overview(params.id)
-        const isOver = overview.state === 'finished' || overview.state === 'cancelled'
-        // Nothing will come any more: the client does not ask again.
-        if (isOver && after !== undefined && after >= overview.rows[1])
-          return reply.code(204).send()
-        const now = (): number => this.#options.kernel.clock.wallTime()
-        return this.#stream(reply, (stream) =>
-          streamRun(stream, { journal, run: params.id, after, log: query.log, now }),
-        )
-      }),
-      route(contracts.compareWith, (call) =>
-        this.#send(call, { type: 'compare', run: call.params.id, with: call.query.with }),
+      route(
+        contracts.showResult,
+        (call) => this.#send(call, { type: 'result', run: call.params.id, node: call.params.name }),
+        inTenant,
       ),
-      route(contracts.forecastRun, (call) => {
-        const { concurrency } = call.query
-        return this.#send(call, { type: 'forecast', run: call.params.id, concurrency })
-      }),
-      route(contracts.exportRun, (call) => {
-        const { id: run, format } = call.params
-        const { type, extension } = exportTypes[format]
-        // A page with the output of jobs is a file, and never a page of this server.
-        const name = `${run.replaceAll(/[^\w.-]/g, '_')}.${extension}`
-        void call.reply.header('content-disposition', `attachment; filename="${name}"`)
-        return this.#send(call, { type: 'export', run, format }, type)
-      }),
+      route(
+        contracts.readLog,
+        (call) => {
+          const { node, q, after = 0, limit = 1_000 } = call.query
+          return this.#send(call, { type: 'log', run: call.params.id, node, text: q, after, limit })
+        },
+        inTenant,
+      ),
+      route(
+        contracts.showTimeline,
+        (call) => {
+          const { from = 0, limit = 20_000 } = call.query
+          const point = pointOf(call.query)
+          const run = call.params.id
+          const gaps = this.#gapsOf(run)
+          return this.#send(call, { type: 'timeline', run, point, from, limit, gaps })
+        },
+        inTenant,
+      ),
+      route(
+        contracts.showGraph,
+        (call) => {
+          const { from = 0, limit = 20_000 } = call.query
+          return this.#send(call, { type: 'graph', run: call.params.id, from, limit })
+        },
+        inTenant,
+      ),
+      route(
+        contracts.followRun,
+        async ({ params, query, reply, request }) => {
+          const after = query.after ?? lastEventId(request.headers['last-event-id'])
+          const overview = await journal.overview(params.id)
+          const isOver = overview.state === 'finished' || overview.state === 'cancelled'
+          // Nothing will come any more: the client does not ask again.
+          if (isOver && after !== undefined && after >= overview.rows[1])
+            return reply.code(204).send()
+          const now = (): number => this.#options.kernel.clock.wallTime()
+          return this.#stream(reply, (stream) =>
+            streamRun(stream, { journal, run: params.id, after, log: query.log, now }),
+          )
+        },
+        inTenant,
+      ),
+      route(
+        contracts.compareWith,
+        (call) => this.#send(call, { type: 'compare', run: call.params.id, with: call.query.with }),
+        {
+          tenancy: ({ params, query, caller }) =>
+            checkRun(journal, params.id, caller)?.then(() => checkRun(journal, query.with, caller)),
+        },
+      ),
+      route(
+        contracts.forecastRun,
+        (call) => {
+          const { concurrency } = call.query
+          return this.#send(call, { type: 'forecast', run: call.params.id, concurrency })
+        },
+        inTenant,
+      ),
+      route(
+        contracts.exportRun,
+        (call) => {
+          const { id: run, format } = call.params
+          const { type, extension } = exportTypes[format]
+          // A page with the output of jobs is a file, and never a page of this server.
+          const name = `${run.replaceAll(/[^\w.-]/g, '_')}.${extension}`
+          void call.reply.header('content-disposition', `attachment; filename="${name}"`)
+          return this.#send(call, { type: 'export', run, format }, type)
+        },
+        inTenant,
+      ),
     ]
   }
 
@@ -433,30 +531,56 @@ class RunRoutes {
     return reply
   }
 
-  async #look(): Promise<{
+  #listOf(caller: Caller): ListStream {
+    const tenant = tenantsOf(caller)
+    let list = this.#lists.get(tenant)
+    if (list === undefined) {
+      const { clock } = this.#options.kernel
+      list = new ListStream({ clock, look: () => this.#look(caller) })
+      this.#lists.set(tenant, list)
+      if (this.#lists.size > mostTenants) this.#lists.delete(this.#lists.keys().next().value)
+    }
+    return list
+  }
+
+  async #look(caller: Caller): Promise<{
     readonly runs: contracts.RunSummary[]
     readonly counts: contracts.RunCounts['counts']
   }> {
     const { journal, own } = this.#options
-    const newest = await journal.list({ limit: 50 })
-    const active = await journal.list({ limit: 200, outcomes: activeOutcomes })
+    const newest = await journal.list({ ...ownRuns(caller), limit: 50 })
+    const active = await journal.list({
+      ...ownRuns(caller),
+      limit: 200,
+      outcomes: activeOutcomes,
+    })
     const byId = new Map([...active.runs, ...newest.runs].map((run) => [run.id, run]))
     return {
       runs: Array.from(byId.values(), (run) =>
         summaryView(run, run.labels, own?.has(run.id) === true),
       ),
-      counts: await this.#counts(),
+      counts: await this.#counts(caller),
     }
   }
 
-  #counts(): ReturnType<Journal['tally']> {
-    const { clock } = this.#options.kernel
-    if (this.#tally === undefined || clock.now() - this.#tally.at >= tallyEvery) {
-      const counts = this.#options.journal.tally()
-      this.#tally = { at: clock.now(), counts }
-      counts.catch(() => (this.#tally = undefined))
+  #counts(caller: Caller): Tally['counts'] {
+    const { journal, kernel } = this.#options
+    const tenant = tenantsOf(caller)
+    const { labels } = ownRuns(caller)
+    const now = kernel.clock.now()
+    const known = this.#tallies.get(tenant)
+    if (known !== undefined && now - known.at < (labels === undefined ? tallyEvery : slowTally)) {
+      return known.counts
     }
-    return this.#tally.counts
+    const counts = labels === undefined ? journal.tally() : tallyOf(journal, labels)
+    const tally = { at: now, counts }
+    this.#tallies.delete(tenant)
+    this.#tallies.set(tenant, tally)
+    if (this.#tallies.size > mostTenants) this.#tallies.delete(this.#tallies.keys().next().value)
+    counts.catch(() => {
+      if (this.#tallies.get(tenant) === tally) this.#tallies.delete(tenant)
+    })
+    return counts
   }
 }
 

@@ -18,6 +18,7 @@ import {
   describeDifference,
   forecastOf,
   momentOf,
+  readInput,
   readRecord,
   redactValue,
   suggest,
@@ -26,11 +27,12 @@ import {
   toJsonText,
   withoutPasswords,
   type Clock,
+  type InputRecord,
   type Journal,
   type Moment,
   type RunOverview,
 } from '@heddle/core/lowlevel'
-import type { exportFormats, LogPage, RunComparison } from '../client/contract/runs.ts'
+import type { exportFormats, LogPage, NodeDetail, RunComparison } from '../client/contract/runs.ts'
 import { chromeTrace, graphJson, mermaid } from './exports.ts'
 import { htmlReport } from './html-report.ts'
 import {
@@ -215,7 +217,7 @@ export class RunViews {
       ...nodeView(run, index),
       progress: null,
       result: value,
-      input: { bytes: null },
+      input: inputView(await readInput(this.#journal, question.run, node), question.valueLimit),
       log_lines: node.logLines ?? 0,
     })
   }
@@ -229,12 +231,10 @@ export class RunViews {
   async #value(
     { run, node, valueLimit }: ViewQuestion & { readonly type: 'node' },
     redact: Redact | undefined,
-  ): Promise<object> {
+  ): Promise<NodeDetail['result']> {
     try {
-      const text = toJsonText(redactValue(await this.#journal.valueOf(run, node), redact))
-      const bytes = Buffer.byteLength(text)
-      if (bytes <= valueLimit) return { bytes, json: JSON.parse(text) as unknown }
-      return { bytes, head: text.slice(0, Math.min(valueLimit, 1_024)) }
+      const value = redactValue(await this.#journal.valueOf(run, node), redact)
+      return valueView(toJsonText(value), valueLimit)
     } catch (error) {
       if (isError(error, 'HDL_NO_RESULT')) return { bytes: null }
       throw error
@@ -355,4 +355,17 @@ export class RunViews {
       indexes: new Map(record.nodes.map(({ name }, index) => [name, index])),
     }
   }
+}
+
+function valueView(text: string, limit: number): NodeDetail['result'] {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= limit) return { bytes, json: JSON.parse(text) as unknown }
+  return { bytes, head: text.slice(0, Math.min(limit, 1_024)) }
+}
+
+function inputView(input: InputRecord | undefined, limit: number): NodeDetail['input'] {
+  if (input === undefined) return { bytes: null }
+  const { text, isCut } = input
+  if (isCut !== true) return valueView(text, limit)
+  return { bytes: Buffer.byteLength(text), head: text.slice(0, limit), is_cut: true }
 }

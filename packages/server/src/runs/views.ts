@@ -12,6 +12,7 @@ import {
   type NodeRecord,
   type RunRecord,
 } from '@heddle/core/lowlevel'
+import { chosenName } from '../http/tenancy.ts'
 import {
   attemptCode,
   hasEnded,
@@ -64,7 +65,7 @@ export function summaryView(
 ): RunSummary {
   return {
     id: run.id,
-    key: run.key ?? null,
+    key: run.key === undefined ? null : chosenName(run.key),
     title: run.title,
     outcome: outcomeOf(run),
     started_at: run.startedAt,

@@ -20,8 +20,10 @@ import {
   type Stored,
   type Tables,
 } from '@heddle/core/lowlevel'
+import { nameIn } from '../http/tenancy.ts'
 import type { StartAnswer, StartRequest } from '../runs/own-runs.ts'
 import type { Runner } from './runner.ts'
+import type { IsShown } from './schedules.ts'
 import { starts, storedArgs, type StartRecord } from './tables.ts'
 
 export interface DelayedStartsOptions {
@@ -58,6 +60,8 @@ export type DelayAnswer =
     }
 
 const mostAtOnce = 100
+/** Starts that are read together. */
+const pageSize = 1_000
 /** Two starts with one key at the same moment: one writes, the other looks again. */
 const mostTries = 20
 
@@ -79,7 +83,7 @@ export class DelayedStarts {
   /** Counts what is there. *Cancellation*: none. */
   async start(): Promise<void> {
     const { tables } = this.#options
-    const limit = 1_000
+    const limit = pageSize
     this.#count = 0
     for (let after: ReturnType<typeof cursorOf> | undefined; ;) {
       const page = await tables.list(starts, { limit, after })
@@ -99,9 +103,9 @@ export class DelayedStarts {
     const { tables } = this.#options
     const now = await tables.now()
     if (request.debounce !== undefined) return this.#debounce(request, request.debounce, now)
-    const { startAt = now, key } = request
+    const { startAt = now, key, tenant } = request
     if (startAt <= now) return this.#options.runner.start(request)
-    const id = key === undefined ? this.#newId() : `key ${key}`
+    const id = key === undefined ? this.#newId() : `key ${nameIn(tenant, key)}`
     const record = this.#record(request, { id, dueAt: startAt, now })
     await this.#checkRoom(now)
     const refused = await tables.change([write(starts, record, 'absent')])
@@ -118,7 +122,7 @@ export class DelayedStarts {
     const { tables, kernel } = this.#options
     const { clock } = kernel
     const since = clock.now()
-    const id = `debounce ${debounce.key}`
+    const id = `debounce ${nameIn(request.tenant, debounce.key)}`
     for (let tries = 0; tries < mostTries; tries++) {
       const [found] = await tables.byIds(starts, [id])
       const firstAt = found?.firstAt ?? now
@@ -148,9 +152,25 @@ export class DelayedStarts {
     this.#count--
   }
 
-  /** The soonest first. */
-  list(limit: number): Promise<readonly StartRecord[]> {
-    return this.#options.tables.list(starts, { by: 'dueAt', limit })
+  /** N1: nothing when it is one that the caller may know of. *Cancellation*: none. @throws `HDL_UNKNOWN_START`. */
+  async check(id: string, isShown: IsShown): Promise<void> {
+    const [found] = await this.#options.tables.byIds(starts, [id])
+    if (found !== undefined && isShown(found.args.tenant)) return
+    throw new HeddleError('HDL_UNKNOWN_START', { start: id })
+  }
+
+  /** The soonest first. *Cancellation*: none: there are at most as many as `most` says. */
+  async list(limit: number, isShown: IsShown = () => true): Promise<readonly StartRecord[]> {
+    const { tables } = this.#options
+    const found: StartRecord[] = []
+    for (let after: ReturnType<typeof cursorOf> | undefined; ;) {
+      const page = await tables.list(starts, { by: 'dueAt', limit: pageSize, after })
+      for (const start of page) {
+        if (isShown(start.args.tenant) && found.push(start) === limit) return found
+      }
+      if (page.length < pageSize) return found
+      after = cursorOf(page.at(-1)!, 'dueAt')
+    }
   }
 
   /** Starts what is due. Gives when the next one is. *Cancellation*: the signal ends it between two starts. */
@@ -171,7 +191,7 @@ export class DelayedStarts {
     let record = found
     if (found.firstAt !== undefined) {
       const { revision, firstAt: _firstAt, ...rest } = found
-      const moved: StartRecord = { ...rest, id: found.key }
+      const moved: StartRecord = { ...rest, id: nameIn(found.args.tenant, found.key) }
       const changes = [erase(starts, found.id, revision), write(starts, moved, 'absent')]
       // It was moved to a later time, or another server has it.
       if ((await tables.change(changes)) !== undefined) return true
@@ -219,7 +239,7 @@ export class DelayedStarts {
   /** There is room when the next start is due. */
   async #checkRoom(now: number): Promise<void> {
     if (this.#count < this.#most) return
-    const [next] = await this.list(1)
+    const [next] = await this.#options.tables.list(starts, { by: 'dueAt', limit: 1 })
     const retryAfter = Math.max(1_000, (next?.dueAt ?? now) - now)
     throw new HeddleError('HDL_OVERLOADED', { what: 'The list of starts', retryAfter })
   }

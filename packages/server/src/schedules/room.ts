@@ -3,12 +3,14 @@ import { HeddleError, isError } from '@heddle/core'
 import type { Clock, Tables } from '@heddle/core/lowlevel'
 import * as contracts from '../client/contract/schedules.ts'
 import type { Room } from '../http/room.ts'
+import type { Caller } from '../http/caller.ts'
 import { route, type Route } from '../http/route.ts'
+import { maySee } from '../http/tenancy.ts'
 import type { Audit } from '../people/audit.ts'
 import { refuseGraph, type GraphTable } from '../runs/graph-table.ts'
 import type { DelayedStarts } from './delayed-starts.ts'
 import { DueTimes } from './due-times.ts'
-import type { Schedules, ScheduleView } from './schedules.ts'
+import type { IsShown, Schedules, ScheduleView } from './schedules.ts'
 import type { FiringRecord, StartRecord } from './tables.ts'
 import { Ticker } from './ticker.ts'
 
@@ -43,15 +45,19 @@ export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom 
     poke: () => ticker.poke(),
     routes: [
       ...scheduleRoutes(options, () => ticker.poke()),
-      route(contracts.listStarts, async ({ query }) => ({
-        starts: (await starts.list(query.limit ?? 100)).map(startView),
+      route(contracts.listStarts, async ({ query, caller }) => ({
+        starts: (await starts.list(query.limit ?? 100, shownTo(caller))).map(startView),
       })),
-      route(contracts.cancelStart, async (call) => {
-        const { id } = call.params
-        await starts.cancel(id)
-        await options.audit(call, 'start cancelled', id)
-        return { start: id, state: 'cancelled' as const }
-      }),
+      route(
+        contracts.cancelStart,
+        async (call) => {
+          const { id } = call.params
+          await starts.cancel(id)
+          await options.audit(call, 'start cancelled', id)
+          return { start: id, state: 'cancelled' as const }
+        },
+        { tenancy: ({ params, caller }) => starts.check(params.id, shownTo(caller)) },
+      ),
     ],
     async start() {
       await schedules.start()
@@ -84,9 +90,12 @@ export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom 
 
 function scheduleRoutes(options: SchedulesRoomOptions, poke: () => void): Route[] {
   const { schedules, tables, graphs, audit } = options
+  const inTenant = {
+    tenancy: ({ params, caller }: ScheduleCall) => schedules.check(params.id, shownTo(caller)),
+  }
   return [
-    route(contracts.listSchedules, async () => ({
-      schedules: (await schedules.list()).map(scheduleView),
+    route(contracts.listSchedules, async ({ caller }) => ({
+      schedules: (await schedules.list(shownTo(caller))).map(scheduleView),
     })),
     route(contracts.makeSchedule, async (call) => {
       const { body, caller, reply } = call
@@ -107,30 +116,54 @@ function scheduleRoutes(options: SchedulesRoomOptions, poke: () => void): Route[
       const now = await tables.now()
       return asInput(async () => ({ next: new DueTimes({ cron, timezone }).next(now, count) }))
     }),
-    route(contracts.showSchedule, async ({ params }) =>
-      scheduleView(await schedules.show(params.id)),
+    route(
+      contracts.showSchedule,
+      async ({ params }) => scheduleView(await schedules.show(params.id)),
+      inTenant,
     ),
-    route(contracts.changeSchedule, async (call) => {
-      const { params, body } = call
-      const changed = await schedules.setPaused(params.id, body.paused)
-      await audit(call, body.paused ? 'schedule paused' : 'schedule resumed', params.id)
-      poke()
-      return scheduleView(changed)
-    }),
-    route(contracts.deleteSchedule, async (call) => {
-      const { id } = call.params
-      await schedules.remove(id)
-      await audit(call, 'schedule deleted', id)
-      return { schedule: id, state: 'deleted' as const }
-    }),
-    route(contracts.listFirings, async ({ params, query }) => {
-      const { before, limit = 100 } = query
-      const found = await schedules.firingsOf(params.id, limit, before)
-      const next = found.length < limit ? null : found.at(-1)!.dueAt
-      return { firings: found.map(firingView), next }
-    }),
+    route(
+      contracts.changeSchedule,
+      async (call) => {
+        const { params, body } = call
+        const changed = await schedules.setPaused(params.id, body.paused)
+        await audit(call, body.paused ? 'schedule paused' : 'schedule resumed', params.id)
+        poke()
+        return scheduleView(changed)
+      },
+      inTenant,
+    ),
+    route(
+      contracts.deleteSchedule,
+      async (call) => {
+        const { id } = call.params
+        await schedules.remove(id)
+        await audit(call, 'schedule deleted', id)
+        return { schedule: id, state: 'deleted' as const }
+      },
+      inTenant,
+    ),
+    route(
+      contracts.listFirings,
+      async ({ params, query }) => {
+        const { before, limit = 100 } = query
+        const found = await schedules.firingsOf(params.id, limit, before)
+        const next = found.length < limit ? null : found.at(-1)!.dueAt
+        return { firings: found.map(firingView), next }
+      },
+      inTenant,
+    ),
   ]
 }
+
+interface ScheduleCall {
+  readonly params: { readonly id: string }
+  readonly caller: Caller
+}
+
+const shownTo =
+  (caller: Caller): IsShown =>
+  (tenant) =>
+    maySee(caller, tenant)
 
 /** A mistake in the fields is the caller's. */
 async function asInput<T>(work: () => Promise<T>): Promise<T> {

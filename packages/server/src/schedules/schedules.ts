@@ -33,6 +33,7 @@ import {
   type TableChange,
   type Tables,
 } from '@heddle/core/lowlevel'
+import { nameIn } from '../http/tenancy.ts'
 import { idOf, type Definition } from './definition.ts'
 import { DueTimes } from './due-times.ts'
 import type { Runner } from './runner.ts'
@@ -87,6 +88,9 @@ export interface MakeInput {
   readonly by: string
   readonly tenant?: string | undefined
 }
+
+/** Whether who asks may know of what belongs to this tenant: the common one when absent. */
+export type IsShown = (tenant: string | undefined) => boolean
 
 /** A schedule as it stands. */
 export interface ScheduleView extends Definition {
@@ -336,7 +340,7 @@ export class Schedules {
     if (made.length >= mostMade) {
       throw badInput('name', `there are ${mostMade} schedules already. Delete one first.`)
     }
-    const id = idOf('made', name)
+    const id = idOf('made', nameIn(tenant, name))
     const record: DefinitionRecord = {
       id,
       name,
@@ -386,8 +390,9 @@ export class Schedules {
     }
   }
 
-  async list(): Promise<readonly ScheduleView[]> {
-    const all = [...(await this.#definitions()).values()]
+  /** @param isShown All when absent. */
+  async list(isShown: IsShown = () => true): Promise<readonly ScheduleView[]> {
+    const all = [...(await this.#definitions()).values()].filter(({ tenant }) => isShown(tenant))
     const ids = all.map(({ id }) => id)
     const [now, stored] = [
       await this.#options.tables.now(),
@@ -406,6 +411,11 @@ export class Schedules {
     const definition = await this.#find(id)
     const [state] = await tables.byIds(states, [id])
     return this.#view(definition, state, await tables.now())
+  }
+
+  /** N1: nothing when it is one that the caller may know of. *Cancellation*: none. @throws `HDL_UNKNOWN_SCHEDULE`. */
+  async check(id: string, isShown: IsShown): Promise<void> {
+    await this.#find(id, isShown)
   }
 
   /** Newest first. @throws `HDL_UNKNOWN_SCHEDULE`. */
@@ -433,11 +443,15 @@ export class Schedules {
     return { ...definition, isPaused, next, last }
   }
 
-  async #find(id: string): Promise<Definition> {
+  async #find(id: string, isShown: IsShown = () => true): Promise<Definition> {
     const all = await this.#definitions()
     const found = all.get(id)
-    if (found !== undefined) return found
-    const suggestion = suggest(id, [...all.keys()])
+    if (found !== undefined && isShown(found.tenant)) return found
+    const known = [...all.values()].filter(({ tenant }) => isShown(tenant))
+    const suggestion = suggest(
+      id,
+      known.map((each) => each.id),
+    )
     throw new HeddleError('HDL_UNKNOWN_SCHEDULE', { schedule: id, suggestion })
   }
 

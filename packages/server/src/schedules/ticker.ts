@@ -1,22 +1,10 @@
 /**
- * Looks at what is due, when it is due.
+ * Looks at what is due, when it is due: by the clock of the store.
  *
- *   idle ── start ─▶ waiting ── due, poke, time ─▶ looking ─▶ waiting …
- *                       └── stop ─▶ stopped (a look under way ends first)
- *
- *  K1  One look at a time.
- *  K2  A poke during a look is followed by another look.
  *  K3  A look that fails is logged once, and repeated: the store may come back.
  */
-import {
-  endsBefore,
-  Life,
-  type Clock,
-  type ServiceState,
-  type StopOptions,
-  type Tables,
-  type Timer,
-} from '@heddle/core/lowlevel'
+import type { Clock, ServiceState, StopOptions, Tables } from '@heddle/core/lowlevel'
+import { RepeatedLook } from '../repeated-look.ts'
 
 /** What is looked at. */
 export interface Ticked {
@@ -40,81 +28,41 @@ const retryAfter = 5_000
 
 export class Ticker {
   readonly #options: TickerOptions
-  #timer: Timer | undefined
-  #looking: Promise<void> | undefined
-  #isPoked = false
+  readonly #looks: RepeatedLook
   #isFailing = false
-  /** Aborts when this life of it ends. */
-  #stopped = new AbortController()
-  readonly #life: Life
 
   constructor(options: TickerOptions) {
     this.#options = options
-    this.#life = new Life({
+    this.#looks = new RepeatedLook({
       what: 'The ticker',
       clock: options.clock,
       deadline: 30_000,
-      start: () => this.#begin(),
-      stop: (enough) => this.#end(enough),
+      first: 0,
+      look: (signal) => this.#look(signal),
     })
   }
 
   start(): Promise<void> {
-    return this.#life.start()
-  }
-
-  #begin(): void {
-    this.#stopped = new AbortController()
-    this.#wait(0)
+    return this.#looks.start()
   }
 
   /** Looks soon: something has changed. */
   poke(): void {
-    this.#isPoked = true
-    if (this.#looking === undefined) this.#wait(0)
+    this.#looks.poke()
   }
 
-  /** Waits for the look under way. *Cancellation*: at the deadline it is left alone; its signal has aborted. */
+  /** As RepeatedLook.stop(). */
   stop(options: StopOptions = {}): Promise<void> {
-    return this.#life.stop(options)
+    return this.#looks.stop(options)
   }
 
   stats(): { readonly state: ServiceState } {
-    return { state: this.#life.state }
-  }
-
-  async #end(enough: AbortSignal): Promise<void> {
-    this.#stopped.abort()
-    this.#timer?.cancel()
-    this.#timer = undefined
-    if (this.#looking !== undefined) {
-      await endsBefore(enough, this.#looking, this.#options.clock)
-    }
-  }
-
-  #wait(delay: number): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
-    if (this.#life.state === 'stopped' || this.#stopped.signal.aborted) return
-    if (delay === Infinity) return
-    this.#timer = this.#options.clock.setTimer(delay, () => this.#lookNow())
-  }
-
-  #lookNow(): void {
-    this.#timer = undefined
-    if (this.#looking !== undefined) return
-    const looking = this.#look().then((delay) => {
-      this.#looking = undefined
-      this.#wait(this.#isPoked ? 0 : delay)
-    })
-    this.#looking = looking
+    return this.#looks.stats()
   }
 
   /** Gives the milliseconds until the next look. Does not throw. */
-  async #look(): Promise<number> {
-    this.#isPoked = false
+  async #look(signal: AbortSignal): Promise<number> {
     const { parts, tables, clock, log, every = Infinity, what = 'Schedules' } = this.#options
-    const { signal } = this.#stopped
     try {
       const now = await tables.now()
       const began = clock.now()

@@ -17,12 +17,13 @@ import { serverTable } from '../cluster/members.ts'
 import type { CampaignSpec } from '../campaigns/campaign-spec.ts'
 import type { CampaignState } from '../campaigns/campaign-state.ts'
 import { readCampaign } from '../campaigns/records.ts'
-import { campaignOf } from '../fleet/fleet.ts'
+import { isCampaign } from '../fleet/fleet.ts'
 import type { FleetWorker } from '../fleet/fleet-worker.ts'
 import type { FleetRoom } from '../fleet/room.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Room } from '../http/room.ts'
 import { route } from '../http/route.ts'
+import { checkTotals, maySee, tenantsOf } from '../http/tenancy.ts'
 import type { ServiceStats } from '../jobs/service.ts'
 import { CampaignHistory, subjectOf, subjectOfState } from './campaign-history.ts'
 import { inventoryJob } from './inventory-thread.ts'
@@ -57,7 +58,10 @@ export function openMachineRoom(options: MachineOptions): MachineRoom {
     history,
     routes: [
       route(showLoop, () => loopView(options)),
-      route(showLoad, () => history.view()),
+      route(showLoad, ({ caller }) => {
+        checkTotals(caller, 'GET /load')
+        return history.view()
+      }),
       route(listServers, () => serversOf(options.cluster)),
       route(readInventory, async ({ reply, signal, deadline }) => {
         const { module, name: job } = inventoryJob
@@ -66,20 +70,24 @@ export function openMachineRoom(options: MachineOptions): MachineRoom {
         return reply.type('application/json; charset=utf-8').send(text)
       }),
       route(listWorkers, ({ caller }) => workersOf(options, caller)),
-      route(campaignHistory, async ({ params: { id }, caller }) => {
-        const here = campaigns.get(id)
-        const record = here === undefined ? await readCampaign(options.tables, id) : undefined
-        const tenant = here?.spec.tenant ?? record?.tenant
-        if (tenant === undefined || !maySee(caller, tenant)) {
-          throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign: id })
-        }
-        if (here !== undefined) {
-          results.sample(here)
-          return results.read(subjectOf(here))
-        }
-        const spec = JSON.parse(record!.spec) as CampaignSpec
-        return results.read(subjectOfState(id, spec, JSON.parse(record!.state) as CampaignState))
-      }),
+      route(
+        campaignHistory,
+        async ({ params: { id }, caller }) => {
+          const here = campaigns.get(id)
+          const record = here === undefined ? await readCampaign(options.tables, id) : undefined
+          const tenant = here?.spec.tenant ?? record?.tenant
+          if (tenant === undefined || !maySee(caller, tenant)) {
+            throw new HeddleError('HDL_UNKNOWN_CAMPAIGN', { campaign: id })
+          }
+          if (here !== undefined) {
+            results.sample(here)
+            return results.read(subjectOf(here))
+          }
+          const spec = JSON.parse(record!.spec) as CampaignSpec
+          return results.read(subjectOfState(id, spec, JSON.parse(record!.state) as CampaignState))
+        },
+        { tenancy: 'handler' },
+      ),
     ],
     start: async () => {
       await history.start()
@@ -145,11 +153,6 @@ export function loopView({ loop, pool }: Pick<MachineOptions, 'loop' | 'pool'>):
   }
 }
 
-/** Nothing of one tenant is visible to another. */
-function maySee({ tenant, roles }: Caller, owner: string): boolean {
-  return tenant === owner || roles.includes('admin')
-}
-
 const mostWorkers = 1_000
 const mostJobs = 50
 
@@ -157,8 +160,7 @@ function workersOf({ fleet: { fleet } }: MachineOptions, caller: Caller): Worker
   const now = fleet.now()
   const workers: WorkersView['workers'] = []
   let leftOut = 0
-  for (const worker of fleet.workers()) {
-    if (!maySee(caller, worker.identity.tenant)) continue
+  for (const worker of fleet.workers(tenantsOf(caller))) {
     if (workers.length < mostWorkers) workers.push(workerView(worker, now))
     else leftOut++
   }
@@ -179,7 +181,7 @@ function workerView(worker: FleetWorker, now: number): WorkersView['workers'][nu
     jobs: description.jobs.slice(0, mostJobs).map(({ name, version }) => ({ name, version })),
     work: Array.from(worker.leases, (lease) => ({
       lease: lease.id,
-      of: campaignOf(lease)?.id ?? null,
+      of: isCampaign(lease.work) ? lease.work.id : null,
       done: lease.done,
       size: lease.size,
     })),

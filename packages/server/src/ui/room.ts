@@ -25,7 +25,9 @@ export async function openUiRoom(folder: string | undefined): Promise<Room | und
       route(showHome, ({ reply }) => reply.code(302).header('location', 'ui/').send('')),
       route(showDashboard, ({ reply }) => reply.code(302).header('location', 'ui/').send('')),
       route(readDashboard, (call) => send(site, '', call)),
-      route(readDashboardFile, (call) => send(site, `assets/${call.params.name}`, call)),
+      route(readDashboardFile, (call) => send(site, `assets/${call.params.name}`, call), {
+        tenancy: 'everyone',
+      }),
     ],
     start: () => Promise.resolve(),
     drain: () => Promise.resolve({ isClean: true }),

@@ -9,7 +9,7 @@ export interface Held {
   readonly campaign: string
 }
 
-async function post<T>(server: Server, route: string, body: unknown): Promise<T> {
+async function post<T>(server: Pick<Server, 'url'>, route: string, body: unknown): Promise<T> {
   const response = await fetch(server.url + route, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -19,7 +19,7 @@ async function post<T>(server: Server, route: string, body: unknown): Promise<T>
 }
 
 /** A lease of a campaign. */
-export async function hold(server: Server): Promise<Held> {
+export async function hold(server: Pick<Server, 'url'>): Promise<Held> {
   const { id } = await post<{ id: string }>(server, '/campaigns', {
     name: 'match',
     job: 'play',

@@ -1,87 +1,90 @@
 /** Artifacts that are larger than what a server may hold in memory, and clients that leave or read slowly. */
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import http from 'node:http'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import type http from 'node:http'
 import { connect, type Socket } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { job } from '@heddle/core'
 import { startServer, type Server } from '../../src/server.ts'
 import { call } from '../support/client.ts'
 import { beatOf } from '../fleet/http-kit.ts'
 import { hold, type Held } from './kit.ts'
+import { Large, megabyte } from './large.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
 
 const jobs = [job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)]
-const megabyte = 1_000_000
 
-async function withServer(use: (server: Server, held: Held) => Promise<void>): Promise<void> {
+async function withServer(
+  use: (server: Server, held: Held, folder: string) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-streams-'))
   try {
     const store = `sqlite:${path.join(folder, 'store.db')}`
     await using server = await startServer({ jobs, store, port: 0, limits: { loopGap: Infinity } })
-    await use(server, await hold(server))
+    await use(server, await hold(server), folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** A file of so many megabytes, which is never in memory as a whole. */
-class Large {
-  readonly length: number
-  readonly sha256: string
-  readonly #piece = Buffer.alloc(megabyte, 'heddle')
-  readonly #megabytes: number
-
-  constructor(megabytes: number) {
-    this.#megabytes = megabytes
-    this.length = megabytes * megabyte
-    const hash = createHash('sha256')
-    for (let piece = 0; piece < megabytes; piece++) hash.update(this.#piece)
-    this.sha256 = hash.digest('hex')
-  }
-
-  begin({ url }: Server, held: Held, name: string): http.ClientRequest {
-    const query = new URLSearchParams({
-      name,
-      epoch: String(held.epoch),
-      worker: held.worker,
-      length: String(this.length),
-      sha256: this.sha256,
-    })
-    const request = http.request(`${url}/fleet/artifacts/${held.lease}?${query.toString()}`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/octet-stream', 'content-length': this.length },
-      agent: false,
-    })
-    request.on('error', () => undefined)
-    return request
-  }
-
-  /** Sends the first megabytes, each when the one before has left. */
-  async send(request: http.ClientRequest, count = this.#megabytes): Promise<void> {
-    for (let piece = 0; piece < count; piece++) {
-      if (!request.write(this.#piece)) await once(request, 'drain')
-    }
-  }
-
-  async put(server: Server, held: Held, name: string): Promise<number> {
-    const request = this.begin(server, held, name)
-    const answered = once(request, 'response') as Promise<[http.IncomingMessage]>
-    await this.send(request)
-    request.end()
-    const [response] = await answered
-    response.resume()
-    return response.statusCode!
-  }
-}
-
-/** Bytes outside of the heap: where the bytes of streams are. */
+/** Bytes outside of the heap, where the bytes of streams are. Collected first: on a busy machine garbage outweighs what is held. */
 function buffered(): number {
+  collect()
   return process.memoryUsage().arrayBuffers
 }
+
+/** Bytes of the largest file below a folder: of the upload that is on its way. */
+async function largestFile(folder: string): Promise<number> {
+  let largest = 0
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || entry.name.startsWith('store.db')) continue
+    const file = await stat(path.join(entry.parentPath, entry.name)).catch(() => undefined)
+    largest = Math.max(largest, file?.size ?? 0)
+  }
+  return largest
+}
+
+// Counted: what the server has read from the connection and not written to the file. The weight of the process also has what the
+// collector has not freed yet.
+test('S121: of an upload of 100 MB the server holds less than one, whichever is faster', async () => {
+  await withServer(async (server, held, folder) => {
+    let connection: Socket | undefined
+    const note = (message: unknown): void => {
+      const { request, socket } = message as { request: http.IncomingMessage; socket: Socket }
+      if (request.method === 'PUT') connection = socket
+    }
+    subscribe('http.server.request.start', note)
+    try {
+      const large = new Large(100)
+      const request = large.begin(server, held, 'large')
+      const answered = once(request, 'response') as Promise<[http.IncomingMessage]>
+      const most = { read: 0, held: 0 }
+      await large.send(request, 100, async () => {
+        // In this order: what is written meanwhile makes it less.
+        const read = connection?.bytesRead ?? 0
+        const written = await largestFile(folder)
+        most.read = Math.max(most.read, read)
+        most.held = Math.max(most.held, read - written)
+      })
+      request.end()
+      const [response] = await answered
+      response.resume()
+      assert.equal(response.statusCode, 201)
+      assert.ok(most.read > 50 * megabyte, `the server has read ${most.read} bytes`)
+      assert.ok(most.held < megabyte, `the server held ${most.held} bytes`)
+    } finally {
+      unsubscribe('http.server.request.start', note)
+    }
+  })
+})
 
 test('S69: a client that leaves during an upload leaves its lease as it was, and no open file', async () => {
   if (process.platform !== 'linux') return

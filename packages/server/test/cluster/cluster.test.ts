@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { job } from '@heddle/core'
+import { bytes, job } from '@heddle/core'
+import pg from 'pg'
+import { examinePostgres } from '@heddle/core/lowlevel'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { startServer, type Server } from '../../src/server.ts'
 import { call } from '../support/client.ts'
@@ -105,4 +107,80 @@ test('C6: an advertised server needs a secret, of one or two lines', async (t) =
   await using server = await startServer({ ...base, clusterSecret })
   assert.ok((await clusterOf(server)).servers >= 1)
   await assert.rejects(startServer({ ...base, advertise: 'ftp://x' }), bad)
+})
+
+for (const place of ['database', 'folder'] as const) {
+  test(`R4: a result of 33 MiB is in the ${place}, and a server that has not computed it has it`, async (t) => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-results-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const store = newStore() + (place === 'folder' ? `&artifacts=folder:${folder}` : '')
+    let runs = 0
+    const draw = job({ name: 'draw' }, (fill: number) => {
+      runs++
+      return bytes(new Uint8Array(33 * 2 ** 20).fill(fill), 'image/png')
+    })
+    const one = await start(store, [draw])
+    const { status, body } = await call(one, '/jobs/draw', { body: 7 })
+    assert.equal(status, 202)
+    await reach(
+      () => clusterOf(one),
+      (health) => health.open_jobs === 0,
+    )
+    assert.deepEqual(await one.drain(), { isClean: true })
+    assert.equal((await readdir(folder)).length > 0, place === 'folder')
+    await using two = await start(store, [draw])
+    const answer = await fetch(`${two.url}/results/${String(body['handle'])}/0?wait=60000`)
+    const read = Buffer.from(await answer.arrayBuffer())
+    assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'image/png'])
+    assert.ok(read.equals(Buffer.alloc(33 * 2 ** 20, 7)))
+    assert.equal(runs, 1)
+  })
+}
+
+test('a server has no more connections than heddle doctor counts for it', async () => {
+  const store = newStore()
+  const draw = job({ name: 'draw' }, (length: number, ctx) => {
+    // A line of the log makes it a run of the journal, and a large result an artifact.
+    ctx.log('drawn')
+    return bytes(new Uint8Array(length), 'image/png')
+  })
+  await using server = await start(store, [draw])
+  const { status } = await call(server, '/jobs/draw', { body: 100_000 })
+  assert.equal(status, 202)
+  await reach(
+    () => clusterOf(server),
+    (health) => health.open_jobs === 0,
+  )
+  assert.equal((await call(server, '/users')).status, 200)
+  assert.equal((await call(server, '/runs')).status, 200)
+  const client = new pg.Client({ connectionString: postgres.address })
+  await client.connect()
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT application_name AS name FROM pg_stat_activity
+      WHERE application_name LIKE 'heddle%' AND datname = current_database() ORDER BY 1`,
+  )
+  await client.end()
+  const { connections } = await examinePostgres(store)
+  assert.ok(rows.length <= connections.needed, rows.map(({ name }) => name).join(', '))
+})
+
+test('C11: a server that is too old for its store drains, and says why', async () => {
+  const store = newStore()
+  const lines: string[] = []
+  await using server = await startServer({
+    jobs: [double],
+    store,
+    port: 0,
+    threads: 1,
+    limits: { loopGap: Infinity },
+    onLog: ({ text }) => lines.push(text),
+  })
+  const client = new pg.Client({ connectionString: postgres.address })
+  await client.connect()
+  await client.query(
+    `UPDATE ${new URL(store).searchParams.get('schema')}.meta SET oldest = version + 1`,
+  )
+  await client.end()
+  assert.deepEqual(await server.stopped, { isClean: true })
+  assert.match(lines.at(-1)!, /too old for its store.*drains/)
 })

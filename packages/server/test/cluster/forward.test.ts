@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { VirtualClock } from '@heddle/core/testing'
 import {
   callerHeader,
@@ -211,4 +212,56 @@ test('C6: of all servers that are asked, those that do not answer are counted', 
     answers.map(({ body }) => [...body]),
     [[0, 255, 1]],
   )
+})
+
+test('F7: a stream that falls silent ends with an error, however long it has run before', async (t) => {
+  const { clock, make } = setUp()
+  let give: (piece: string) => void = () => undefined
+  let isLeft = false
+  t.mock.method(globalThis, 'fetch', async () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        give = (piece) => controller.enqueue(Buffer.from(piece))
+      },
+      cancel: () => {
+        isLeft = true
+      },
+    })
+    return new Response(body, { status: 200 })
+  })
+  const answer = await make().forwardStream('h', request)
+  assert.ok(answer !== undefined && 'stream' in answer)
+  const pieces = answer.stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  // Each piece has the whole time, and the deadline of the caller is over by now.
+  for (const piece of ['a', 'b', 'c']) {
+    const next = pieces.next()
+    await clock.advance(29_000)
+    give(piece)
+    assert.equal(String((await next).value), piece)
+  }
+  const last = assert.rejects(pieces.next(), { code: 'HDL_TIMEOUT' })
+  await clock.advance(30_000)
+  await last
+  while (!isLeft) await turn()
+})
+
+test('F7: time in which the client does not read is not counted, and a stream that is left closes its connection', async (t) => {
+  const { clock, make } = setUp()
+  let isLeft = false
+  t.mock.method(globalThis, 'fetch', async () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(Buffer.from('a')),
+      cancel: () => {
+        isLeft = true
+      },
+    })
+    return new Response(body, { status: 200 })
+  })
+  const answer = await make().forwardStream('h', request)
+  assert.ok(answer !== undefined && 'stream' in answer)
+  const { stream } = answer
+  await clock.advance(600_000)
+  assert.equal(stream.destroyed, false)
+  stream.destroy()
+  while (!isLeft) await turn()
 })

@@ -198,7 +198,7 @@ test('J4 W7: an attempt that is aborted ends when its worker has stopped it, and
   const attempt = attemptOf()
   const outcome = trace(server.jobs.run(attempt))
   const lease = await server.lease('w')
-  const news = trace(server.fleet.waitNews('w', 60_000, new AbortController().signal))
+  const news = trace(server.fleet.waitNews('w', 'ann', 60_000, new AbortController().signal))
   const claim = trace(server.claim('w', { wait: 25_000, holds: [lease.id] }))
   await world.clock.settle()
   assert.deepEqual([news.state, claim.state], ['waiting', 'waiting'])

@@ -45,6 +45,8 @@ test('property: the number of active workers is that of workers with leases, aft
       const { active: counted, offered, held: open } = server.fleet.summary()
       assert.deepEqual([counted, offered + open], [active, leases], `seed ${seed} step ${step}`)
       assert.equal(server.fleet.book.leasesFrom('10.0.0.1'), leases, `seed ${seed} step ${step}`)
+      // All of them are workers of one tenant.
+      assert.deepEqual(server.fleet.summary('default'), server.fleet.summary())
     }
     await server.stop()
   }
@@ -101,5 +103,45 @@ test('workers that fell silent are reported in one line for all that a sweep fin
   await world.clock.advance(500_000)
   assert.equal(lines[1], 'Worker w8 at 10.0.0.1 is silent: 1 lease goes to other workers.')
   assert.equal(alone.state, 'closed')
+  await server.stop()
+})
+
+test('W9: the summary of a tenant has the figures of that tenant, and looks at no worker', async () => {
+  const server = await new TestServer(makeWorld()).start()
+  await server.create({ units: 1_000_000 })
+  const lease = await server.lease('of-common')
+  await server.claim('of-brook', { identity: { tenant: 'brook' } })
+  let looks = 0
+  for (const worker of server.fleet.workers()) {
+    const { leases } = worker
+    Object.defineProperty(worker, 'leases', { get: () => (looks++, leases) })
+  }
+  const all = server.fleet.summary()
+  const common = server.fleet.summary('default')
+  const brook = server.fleet.summary('brook')
+  assert.equal(looks, 0)
+  assert.deepEqual([all.workers, all.active, all.held], [2, 1, 1])
+  assert.deepEqual(common, { ...all, workers: 1 })
+  const none = { active: 0, waiting: 0, offered: 0, held: 0, granted: 0, closed: {} }
+  assert.deepEqual(brook, { workers: 1, ...none, jobs_waiting: 0 })
+  assert.deepEqual(server.fleet.summary('unknown'), { ...brook, workers: 0 })
+  await server.fleet.handBack(callOf(lease))
+  const { held, closed } = server.fleet.summary('default')
+  assert.deepEqual([held, closed], [0, { handed_back: 1 }])
+  await server.stop()
+})
+
+test('explain: why an attempt waits looks at the workers that it names, however many there are', async () => {
+  const server = await new TestServer(makeWorld()).start()
+  await server.create({ units: 1_000_000 })
+  for (let number = 0; number < 50; number++) await server.lease(`w${number}`)
+  let looks = 0
+  for (const worker of server.fleet.workers()) {
+    const { description } = worker
+    Object.defineProperty(worker, 'description', { get: () => (looks++, description) })
+  }
+  const why = server.jobs.whyWaiting({ job: 'play', version: '1', capabilities: [] })
+  assert.match(why, /^50 of 50 workers that can run it are busy \(50 connected: w0, .*, …\)$/)
+  assert.equal(looks, 5)
   await server.stop()
 })

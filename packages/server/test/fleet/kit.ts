@@ -4,10 +4,11 @@ import { VirtualClock } from '@heddle/core/testing'
 import { Committer } from '../../../core/src/store/committer.ts'
 import { MemoryDatabase } from '../../../core/src/store/memory/memory-database.ts'
 import { Ownership } from '../../../core/src/store/ownership.ts'
-import { builtInParts } from '../../src/campaigns/built-in-parts.ts'
+import { partsAmong } from '../../src/campaigns/built-in-parts.ts'
 import { campaignSpec, type CampaignSpec } from '../../src/campaigns/campaign-spec.ts'
 import type { Campaign } from '../../src/campaigns/campaign.ts'
 import { Campaigns } from '../../src/campaigns/campaigns.ts'
+import { exportedCampaigns, type OwnCampaign } from '../../src/campaigns/own-campaign.ts'
 import type { WorkerDescription, WorkerIdentity } from '../../src/fleet/fleet-worker.ts'
 import { readOpen, type LeaseRecord } from '../../src/campaigns/records.ts'
 import { FleetJobs } from '../../src/fleet/fleet-jobs.ts'
@@ -84,7 +85,14 @@ export class TestServer {
   readonly campaigns: Campaigns
   readonly jobs: FleetJobs
 
-  constructor(world: World, options: Partial<FleetOptions> = {}) {
+  /** What the campaigns told the operator. */
+  readonly problems: string[] = []
+
+  constructor(
+    world: World,
+    options: Partial<FleetOptions> & { readonly own?: readonly OwnCampaign[] } = {},
+  ) {
+    const { own, ...fleetOptions } = options
     const { kernel, database } = world
     const server = `server-${++servers}`
     this.world = world
@@ -114,14 +122,15 @@ export class TestServer {
       giveUpAfter: 2_000,
       onRefused: (grant) => this.ownership.refused(grant),
     })
-    this.fleet = new Fleet({ kernel, ...options })
+    this.fleet = new Fleet({ kernel, ...fleetOptions })
     this.campaigns = new Campaigns({
       kernel,
       ownership: this.ownership,
       committer: this.committer,
       tables: database.tables,
       book: this.fleet.book,
-      partsOf: builtInParts,
+      partsOf: partsAmong(exportedCampaigns(own)),
+      onProblem: (text) => this.problems.push(text),
       workerOf: (description, identity) => this.fleet.worker(description, identity),
       onChange: () => this.fleet.wake(),
       shards,
@@ -138,7 +147,7 @@ export class TestServer {
       restore: (lease) => book.restore(lease),
       drop: (shard) => book.drop(shard),
       workerOf: (description, identity) => this.fleet.worker(description, identity),
-      workers: () => this.fleet.workers(),
+      workers: this.fleet.groups,
       readResult: async ({ run, artifact }) => `${artifact} of ${run}`,
       shards,
     })

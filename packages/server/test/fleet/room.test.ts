@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent } from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
+import { defaultTimes } from '../../src/fleet/lease.ts'
 import { startServer, type Server, type ServerOptions } from '../../src/server.ts'
 import { upload } from '../artifacts/kit.ts'
 import { begin, call } from '../support/client.ts'
@@ -137,6 +139,76 @@ test('S140: leases of one address are limited; the refusal says so, and beats of
     }
     await call(server, '/fleet/fail', { body: { ...one, stage: 'hand_back', message: 'stops' } })
     await holdAs(server, 'worker-3')
+  })
+})
+
+test('S146: new work wakes every claim that waits, without any time passing', async () => {
+  const clock = new VirtualClock()
+  const kernel = { clock, random: seededRandom(1) }
+  const limits = { loopGap: Infinity }
+  const fleet = { leasesPerAddress: 1_000 }
+  const server = await startServer({ jobs: [play], port: 0, kernel, limits, fleet })
+  // Their wait ends on the virtual clock, which stands still: only the wake answers them.
+  const claims = Array.from({ length: 300 }, (_, number) =>
+    claimAs(server, `worker-${number}`, 25_000),
+  )
+  await waitsFor(server, claims.length)
+  await makeCampaign(server)
+  const leases = new Set<unknown>()
+  for (const each of claims) {
+    const { offer } = (await each).body as { offer?: { lease: string } }
+    leases.add(offer?.lease)
+  }
+  assert.equal(leases.size, claims.length)
+  assert.ok(!leases.has(undefined))
+  let isOver = false
+  void server.drain({ deadline: 0 }).then(() => (isOver = true))
+  while (!isOver) await clock.advance(100)
+})
+
+test('S120: a line of the job of a campaign is in the log of the server, with its machine', async () => {
+  const lines: string[] = []
+  await withServer({ onLog: ({ text }) => lines.push(text) }, async (server) => {
+    const { body: campaign } = await makeCampaign(server)
+    const held = await holdAs(server, 'worker-1')
+    const { status } = await call(server, '/fleet/log', {
+      body: { ...held, text: 'game 7 is odd' },
+    })
+    assert.equal(status, 200)
+    const line = `campaign ${String(campaign['id'])}: worker worker-1 at 127.0.0.1: game 7 is odd`
+    assert.ok(lines.includes(line), lines.join('\n'))
+  })
+})
+
+test('P5: the same lease excluded twice at once is taken out once', async () => {
+  await withServer({}, async (server) => {
+    const { body: campaign } = await makeCampaign(server)
+    const route = `/campaigns/${String(campaign['id'])}`
+    const held = await holdAs(server, 'worker-1')
+    assert.equal(await report(server, held, 1), 200)
+    const other = await holdAs(server, 'worker-2')
+    assert.equal(await report(server, other, 1), 200)
+    const body = { lease: held.lease, reason: 'its engine was broken' }
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => call(server, `${route}/exclude`, { body })),
+    )
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(
+      statuses.toSorted((a, b) => a - b),
+      [200, 400, 400, 400, 400],
+    )
+    const { body: shown } = await call(server, route)
+    assert.deepEqual([shown['done'], shown['excluded']], [1, 1])
+  })
+})
+
+test('S144: an idle connection is kept for longer than a worker waits between two beats', async () => {
+  await withServer({}, async (server) => {
+    const agent = new Agent({ keepAlive: true })
+    const { headers } = await call(server, '/fleet/version', { body: { protocol: [1] }, agent })
+    const [, seconds] = /^timeout=(\d+)$/.exec(String(headers['keep-alive']))!
+    assert.ok(Number(seconds) * 1_000 > defaultTimes.beat, seconds)
+    agent.destroy()
   })
 })
 

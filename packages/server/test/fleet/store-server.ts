@@ -31,6 +31,7 @@ export class StoreServer implements AsyncDisposable {
         // The test closes it.
         store: store as OpenStore,
         artifacts: undefined,
+        exported: undefined,
       },
       { isLazy: false, people: { refusedSince: async () => new Set<string>() } },
     )

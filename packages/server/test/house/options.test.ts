@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { Graph, isError, job } from '@heddle/core'
-import { schedule, serveJob, startServer } from '../../src/index.ts'
+import { campaign, schedule, serveJob, startServer } from '../../src/index.ts'
 
 const src = path.resolve(import.meta.dirname, '../../src')
 const read = (file: string): string => readFileSync(path.join(src, file), 'utf8')
@@ -48,6 +48,10 @@ const checked: Readonly<Record<string, Checked>> = {
   ScheduleOptions: {
     file: 'schedules/schedule.ts',
     call: (options) => schedule('a', '0 3 * * *', () => new Graph(), options),
+  },
+  CampaignOptions: {
+    file: 'campaigns/own-campaign.ts',
+    call: (options) => campaign('a', options),
   },
   DrainOptions: {
     file: '../../core/src/kernel/service.ts',

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { HeddleError } from '@heddle/core'
-import { systemKernel } from '@heddle/core/lowlevel'
+import { ThreadPool, systemKernel } from '@heddle/core/lowlevel'
 import { contract } from '../../src/client/contract/contract.ts'
 import {
   anonymous,
@@ -23,6 +23,9 @@ import { addRoom } from '../../src/http/route-table.ts'
 const viewer: Caller = { ...anonymous, kind: 'user', id: 'v', roles: ['viewer'], scopes: [] }
 const nobody: Caller = { ...anonymous, roles: [], scopes: [] }
 
+const chores = new ThreadPool({ threads: 1 })
+after(() => chores.stop())
+
 async function appOf(routes: readonly Route[], policy: AccessPolicy): Promise<FastifyInstance> {
   const app = Fastify({ serverFactory: (handler) => createServer(handler) })
   app.removeAllContentTypeParsers()
@@ -33,7 +36,8 @@ async function appOf(routes: readonly Route[], policy: AccessPolicy): Promise<Fa
   addRoom(app, { name: 'test', routes } as unknown as Room, {
     policy,
     clock: systemKernel.clock,
-    requestLimit: 1_000,
+    parsing: { chores, clock: systemKernel.clock, loopBody: 1_000 },
+    requestLimit: 600_000,
   })
   await app.ready()
   return app
@@ -70,7 +74,9 @@ test('R2 forms are fields, raw bodies are streams, JSON is checked', async () =>
     [
       route(form, ({ body }) => body),
       route(raw, async ({ request }) => ({ read: await text(request.raw) })),
-      route(json, ({ body, params }) => ({ id: params.id, twice: 2 * body.n })),
+      route(json, ({ body, params }) => ({ id: params.id, twice: 2 * body.n }), {
+        tenancy: 'everyone',
+      }),
     ],
     policyOf(anonymous),
   )
@@ -98,6 +104,32 @@ test('R2 forms are fields, raw bodies are streams, JSON is checked', async () =>
   await app.close()
 })
 
+test('S53 a long JSON body is parsed in a thread, and means what a short one does', async () => {
+  const parse = mock.method(JSON, 'parse')
+  const app = await appOf(
+    [route(json, ({ body }) => ({ twice: 2 * body.n }), { tenancy: 'everyone' })],
+    policyOf(anonymous),
+  )
+  const send = async (payload: string): Promise<unknown[]> => {
+    const headers = { 'content-type': 'application/json' }
+    const { statusCode, body } = await app.inject({
+      method: 'POST',
+      url: '/json/z',
+      payload,
+      headers,
+    })
+    return [statusCode, body.replace(/^.*"message":"([^"]*).*$/, '$1')]
+  }
+  const long = `"more":[${'0,'.repeat(100_000)}0]`
+  assert.deepEqual(await send(`{${long},"n":2}`), [200, '{"twice":4}'])
+  assert.deepEqual(await send(`{${long},"n":"x"}`), [400, 'n: expected a whole number.'])
+  assert.deepEqual(await send(`{${long},"n":2`), [400, 'The body: expected a JSON object.'])
+  const longest = Math.max(...parse.mock.calls.map(({ arguments: [parsed] }) => parsed.length))
+  assert.ok(longest < 70_000, `${longest} characters were parsed on the loop`)
+  parse.mock.restore()
+  await app.close()
+})
+
 test('R1 caller, right, words, door: each refuses before the next, and the handler sees none of it', async () => {
   const seen: string[] = []
   const routes = [
@@ -108,6 +140,7 @@ test('R1 caller, right, words, door: each refuses before the next, and the handl
         return {}
       },
       {
+        tenancy: 'everyone',
         door: () => {
           seen.push('door')
           throw new HeddleError('HDL_OVERLOADED', { what: 'It', retryAfter: 5 })
@@ -150,4 +183,11 @@ test('roles include those before them, scopes are for tokens', () => {
   assert.equal(rights(of([], ['submit'])), 'public submit')
   assert.equal(rights(of([], ['worker'])), 'public worker')
   assert.equal(rights(of([], ['read', 'operate'])), 'public viewer operator')
+})
+
+test('N2: a route whose path names a thing cannot be made without saying who looks at its tenant', () => {
+  assert.throws(() => route(json, () => ({})), {
+    code: 'HDL_BAD_OPTION',
+    message: /POST .json.:id", expected who looks at the tenant of what the path names/,
+  })
 })

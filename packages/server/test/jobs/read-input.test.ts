@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { job } from '@heddle/core'
 import { ThreadPool, systemKernel } from '@heddle/core/lowlevel'
 import { handleOf } from '../../src/jobs/handle.ts'
-import { readInput } from '../../src/jobs/read-input.ts'
+import { readInput, type ReadMeans } from '../../src/jobs/read-input.ts'
 import { serveJob } from '../../src/jobs/served-job.ts'
 import { withCode } from '../support/told.ts'
 
 const served = serveJob({ name: 'echo', prepare: job({ name: 'echo' }, () => 1), version: '2' })
 const { clock } = systemKernel
+const loopBody = 64 * 1_024
+const untilOver: ReadMeans['untilOver'] = (signal, work) => work(signal!)
+const means = { clock, loopBody, untilOver }
 const never = new AbortController().signal
 
 test('small texts take no thread, large ones get the same handle from one', async () => {
@@ -18,7 +21,7 @@ test('small texts take no thread, large ones get the same handle from one', asyn
     served,
     undefined,
     JSON.stringify(small),
-    { chores, clock },
+    { chores, ...means },
     {
       signal: never,
     },
@@ -31,7 +34,7 @@ test('small texts take no thread, large ones get the same handle from one', asyn
     served,
     undefined,
     JSON.stringify(large),
-    { chores, clock },
+    { chores, ...means },
     { signal: never },
   )
   assert.deepEqual(read.input, large)
@@ -43,7 +46,7 @@ test('nothing is null', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   for (const text of [undefined, '']) {
     assert.deepEqual(
-      await readInput(served, undefined, text, { chores, clock }, { signal: never }),
+      await readInput(served, undefined, text, { chores, ...means }, { signal: never }),
       {
         input: null,
         handle: handleOf(served, null),
@@ -57,7 +60,7 @@ test('what is no JSON, or nested too deeply, is refused on the loop and in the t
   const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   for (const text of ['{', ' ', `"${'x'.repeat(100_000)}`, deep(5_000), deep(50_000)]) {
     await assert.rejects(
-      readInput(served, undefined, text, { chores, clock }, { signal: never }),
+      readInput(served, undefined, text, { chores, ...means }, { signal: never }),
       withCode('HDL_BAD_INPUT'),
     )
   }
@@ -67,7 +70,32 @@ test('who has left is not read for', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const text = JSON.stringify('x'.repeat(100_000))
   await assert.rejects(
-    readInput(served, undefined, text, { chores, clock }, { signal: AbortSignal.abort() }),
+    readInput(served, undefined, text, { chores, ...means }, { signal: AbortSignal.abort() }),
     withCode('HDL_CANCELLED'),
   )
+})
+
+test('S53 the loop parses no text that is longer than its limit, whatever its shape', async () => {
+  await using chores = new ThreadPool({ threads: 1 })
+  const texts = [
+    JSON.stringify(Array.from({ length: 10_000 }, (_, n) => n / 7)),
+    JSON.stringify(Object.fromEntries(Array.from({ length: 8_000 }, (_, n) => [`k${n}`, n]))),
+    `${'['.repeat(900)}${'0,'.repeat(40_000)}0${']'.repeat(900)}`,
+  ]
+  for (const text of texts) {
+    const value: unknown = JSON.parse(text)
+    const parse = mock.method(JSON, 'parse')
+    const { input, handle } = await readInput(
+      served,
+      undefined,
+      text,
+      { chores, ...means },
+      { signal: never },
+    )
+    const longest = Math.max(...parse.mock.calls.map(({ arguments: [one] }) => one.length))
+    parse.mock.restore()
+    assert.ok(longest <= loopBody, `${longest} characters`)
+    assert.deepEqual(input, value)
+    assert.equal(handle, handleOf(served, value))
+  }
 })

@@ -1,9 +1,10 @@
 /** Who is served when there is not room for all at a time. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { job } from '@heddle/core'
 import { serveJob, startServer, type ItemInput } from '../../src/index.ts'
 import { Gate } from '../support/gates.ts'
-import { compute, quiet, submit } from '../support/http.ts'
+import { cancel, compute, quiet, submit } from '../support/http.ts'
 import { until } from '../support/until.ts'
 import { doubles, spins } from './fixtures/thread-jobs.ts'
 
@@ -93,4 +94,31 @@ test('S36 both stages busy with threads in the background: priority 0 still has 
   })
   const { body } = await compute(server, 'doubles', 21, { query: 'priority=0' }).reply
   assert.equal(body['result'], 42)
+})
+
+test('S42 beside a background job of 3,000 results 26 quick plots of either priority are all answered', async () => {
+  const prepare = job({ name: 'load' }, (input: unknown) => input)
+  const draw = job({ name: 'draw' }, ({ index }: ItemInput<unknown>) => `plot ${index}`)
+  const slow = new Gate<ItemInput<unknown>>('slow draw')
+  const large = serveJob({ name: 'large', prepare, item: slow.job, total: 3_000 })
+  const quick = serveJob({ name: 'quick', prepare, item: draw, total: 2 })
+  await using server = await startServer({ jobs: [large, quick], port: 0, threads: 1 })
+  const headers = { 'x-request-id': 'background' }
+  assert.equal(
+    (await submit(server, 'large', 1, { query: 'priority=3', headers }).reply).status,
+    202,
+  )
+  // Its share: half of the second stage.
+  await slow.started(128)
+  for (const priority of [0, 1]) {
+    for (let n = 0; n < 26; n++) {
+      const query = `priority=${priority}`
+      const { status, body } = await compute(server, 'quick', [priority, n], { query }).reply
+      assert.deepEqual([status, body['result']], [200, 'plot 0'])
+    }
+  }
+  assert.equal(slow.starts.length, 128)
+  await cancel(server, 'background')
+  slow.finishAll()
+  await quiet(server)
 })

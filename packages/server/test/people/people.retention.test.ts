@@ -12,10 +12,14 @@ function replaced(tables: Tables, { removeBelow }: Pick<Tables, 'removeBelow'>):
   return Object.assign(Object.create(tables) as Tables, { change, list, removeBelow })
 }
 
-async function setUp(change: (tables: Tables) => Tables = (tables) => tables) {
+async function setUp(change: (tables: Tables) => Tables = (tables) => tables, actionAge?: number) {
   const opened = await openStore('memory', { tables: peopleTables })
   const clock = new VirtualClock()
-  const people = new People(change(opened.tables), { clock, random: seededRandom(1) })
+  const people = new People(
+    change(opened.tables),
+    { clock, random: seededRandom(1) },
+    { actionAge },
+  )
   const note = (target: string): Promise<void> =>
     people.audit({ by: 'ann', action: 'run started', target, address: '127.0.0.1' })
   const targets = async (): Promise<readonly string[]> =>
@@ -39,6 +43,19 @@ test('U6: lines of the log stay for 400 days, and are removed afterwards', async
   await log.clock.advance(600_000)
   await log.note('later')
   assert.deepEqual((await log.targets()).toSorted(), ['at 400 days', 'later', 'younger'])
+})
+
+test('U6: how long lines stay is an option, and Infinity keeps them', async () => {
+  for (const [age, left] of [
+    [7 * day, ['new']],
+    [Infinity, ['new', 'old']],
+  ] as const) {
+    await using log = await setUp(undefined, age)
+    await log.note('old')
+    await log.clock.advance(8 * day)
+    await log.note('new')
+    assert.deepEqual((await log.targets()).toSorted(), left)
+  }
 })
 
 test('U6: many old lines are removed in slices, faster than new ones are written', async () => {

@@ -130,6 +130,15 @@ for (const store of stores) {
       ['waiting', 'dependencies', ['hold']],
     )
 
+    const holding = await ask(client, 'GET /runs/:id/nodes/:name', { params: { id, name: 'hold' } })
+    const bytes = JSON.stringify(name).length
+    assert.deepEqual(holding.input, { bytes, json: name }, 'the input of a job that runs')
+    const cut = await ask(client, 'GET /runs/:id/nodes/:name', {
+      params: { id, name: 'hold' },
+      query: { value_limit: 3 },
+    })
+    assert.deepEqual(cut.input, { bytes, head: JSON.stringify(name).slice(0, 3) })
+
     gate(name).resolve()
     const after = await follow(client, id, () => false, position)
     const states = after.flatMap(({ nodes }) => nodes.map(([node]) => node))
@@ -165,6 +174,7 @@ for (const store of stores) {
     )
     const node = await ask(client, 'GET /runs/:id/nodes/:name', { params: { id, name: 'fetch' } })
     assert.deepEqual(node.result, { bytes: 11, json: { pages: 3 } })
+    assert.deepEqual(node.input, { bytes: null })
     assert.equal(node.log_lines, 1)
     assert.deepEqual(node.before, ['hold'])
     const log = await ask(client, 'GET /runs/:id/log', {

@@ -2,6 +2,7 @@
 import { adminContracts } from './admin.ts'
 import { artifactContracts } from './artifacts.ts'
 import { campaignContracts } from './campaigns.ts'
+import { failureContracts } from './failures.ts'
 import { fleetContracts } from './fleet.ts'
 import { jobContracts } from './jobs.ts'
 import { machineContracts } from './machine.ts'
@@ -18,6 +19,7 @@ export const api = [
   ...campaignContracts,
   ...machineContracts,
   ...artifactContracts,
+  ...failureContracts,
   ...adminContracts,
 ] as const
 

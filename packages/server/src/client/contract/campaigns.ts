@@ -59,6 +59,10 @@ export const CampaignBody = Type.Object(
     outcomes: Type.Optional(texts),
     rule: Type.Optional(Type.Union([Type.Object({ kind: Type.Literal('quota') }, closed), Sprt])),
     proposal: Type.Optional(Spsa),
+    definition: Type.Optional({
+      ...text,
+      description: 'A campaign(…) that the served module exports, in place of the three above.',
+    }),
     priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100 })),
     weight: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })),
     needs: Type.Optional(

@@ -24,6 +24,12 @@ const WorkerSchema = Type.Object({
   tags: names,
   system: name,
   jobs: Type.Array(Type.Object({ name, version: name }), { maxItems: 1_000 }),
+  full: Type.Optional(
+    Type.Array(name, {
+      maxItems: 1_000,
+      description: 'Names of its jobs that it has no place free for: none of them is offered.',
+    }),
+  ),
 })
 
 const leaseFields = {

@@ -1,4 +1,4 @@
-/** Links by which someone without an account sends a signal. */
+/** Links by which a person without an account sends a signal. */
 import { Type } from 'typebox'
 import { contract } from './contract.ts'
 import { SignalParams, change, closed } from './run-words.ts'

@@ -5,7 +5,7 @@ import { attemptOutcomes, nodeStates } from './run-states.ts'
 import { AtQuery, NodeParams, PlaceSchema, RunParams, closed, orNull, view } from './run-words.ts'
 
 /** An error as it was recorded, with everything below it. */
-const ErrorSchema = Type.Cyclic(
+export const ErrorSchema = Type.Cyclic(
   {
     Error: Type.Object({
       name: Type.String(),
@@ -49,6 +49,13 @@ const ValueSchema = Type.Object({
   json: Type.Optional(Type.Unknown()),
   /** The first characters of its JSON, when it is too long. */
   head: Type.Optional(Type.String()),
+})
+
+/** The input of an attempt, as it is recorded: without what `job({ redact })` names, and no more than its beginning. */
+const InputSchema = Type.Object({
+  ...ValueSchema.properties,
+  /** Whether `head` is all that was recorded of a longer input: `bytes` are those of `head`. */
+  is_cut: Type.Optional(Type.Literal(true)),
 })
 
 /** Why a node waits. `kind` is what a view switches on; `text` is the sentence for people. */
@@ -107,7 +114,8 @@ export const NodeDetailSchema = Type.Object({
   progress: orNull(Type.Object({ fraction: Type.Number(), text: orNull(Type.String()) })),
   waits: orNull(WaitSchema),
   result: ValueSchema,
-  input: ValueSchema,
+  /** Of its last attempt. */
+  input: InputSchema,
   /** How many lines it logged, as far as they are stored. */
   log_lines: Type.Integer(),
 })

@@ -98,7 +98,7 @@ export class Arrivals {
     this.#arriving.add(arriving)
     this.#rate.taken()
     message.once('end', arriving.leave)
-    // Of the connection: a message that was answered before it was read is told nothing.
+    // Of the connection: a message that was answered before it was read gets no answer.
     message.socket.once('close', arriving.leave)
   }
 

@@ -1,5 +1,5 @@
 /**
- * Whether somebody still waits for the answer.
+ * Whether a caller still waits for the answer.
  *
  *   here ── answer sent ─▶ served                 here ── connection ends ─▶ gone
  *     └── the client closes its half ─▶ asked ── it has left ─▶ gone

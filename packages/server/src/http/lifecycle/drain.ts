@@ -60,7 +60,7 @@ export class Drain {
     return stateNames[this.#life.state]
   }
 
-  /** Whether it was told to stop at once. */
+  /** Whether it has to stop at once. */
   get isHurried(): boolean {
     return this.#isHurried
   }

@@ -1,13 +1,13 @@
 /**
- * Answers that somebody still reads.
+ * Answers that a caller still reads.
  *
  *   open ── handed to the system as a whole ─▶ closed        open ── connection ends ─▶ closed
  *
  * Node takes a connection for idle as soon as its answer was written to the stream, not when it was sent. A
  * server that is closed then cuts an answer that its client reads slowly. So who closes waits here before.
  *
- * Kept by connection: an answer behind another one on the same connection has no socket yet, and is told
- * nothing when the connection ends.
+ * Kept by connection: an answer behind another one on the same connection has no socket yet, and gets no
+ * event when the connection ends.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -38,6 +38,10 @@ export class OpenResponses {
     response.once('close', () => {
       if (ofConnection.delete(response)) this.#closed(1)
     })
+  }
+
+  has(response: ServerResponse): boolean {
+    return this.#byConnection.get(response.req.socket)?.has(response) === true
   }
 
   /** Those of one connection. */

@@ -4,8 +4,8 @@
  *   fine ── a write has failed (disk full, file gone) ─▶ failed
  *
  * A journal that has failed once stays failed, so that no gap can be in its history: only a new start helps.
- * The server goes on with what it has, because answers that need no store are still good; operators are
- * told by `/readyz`, `/metrics`, the log and the exit code, and decide when it is stopped.
+ * The server continues with what it has, because answers that need no store are still good; operators
+ * see it in `/readyz`, `/metrics`, the log and the exit code, and decide when it is stopped.
  */
 import type { Journal, Shards } from '@heddle/core/lowlevel'
 
@@ -29,7 +29,7 @@ export class StoreWatch {
     this.#onFailed = onFailed
   }
 
-  /** Whether it has failed. The journal tells nobody by itself: whoever has reason to looks. */
+  /** Whether it has failed. The journal does not report it by itself: callers that depend on it look. */
   look(): boolean {
     if (this.#isFailed) return true
     const unwritten = this.#committer?.stats().failed ?? 0

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { test } from 'node:test'
+import { job, type InputSchema } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { startServer, type Server, type ServerOptions } from '../../../src/server.ts'
@@ -186,4 +187,18 @@ test('S96 two servers after each other, and beside each other, share nothing', a
     }
     assert.equal(gate.starts.length, 1)
   }
+})
+
+test('W2 a schema that never answers does not keep a drain: at the deadline its caller is told', async () => {
+  const validate = (): Promise<never> => new Promise(() => undefined)
+  const input: InputSchema = { '~standard': { version: 1, vendor: 'test', validate } }
+  const stuck = job({ name: 'stuck', input }, () => 1)
+  await using server = await startServer({ jobs: [stuck], port: 0 })
+  const { reply } = begin(server, '/jobs/stuck?wait=60000', { body: 1 })
+  await until(() => server.stats().prepare.queue.reserved === 1)
+  const drained = server.drain({ deadline: 1 })
+  const { status, body, headers } = await reply
+  assert.deepEqual([status, body.error?.code], [503, 'shutting_down'])
+  assert.notEqual(headers['retry-after'], undefined)
+  assert.deepEqual(await drained, { isClean: false })
 })

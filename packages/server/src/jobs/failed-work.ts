@@ -1,0 +1,27 @@
+/**
+ * What came before the failure of a computation, by its error: every caller that waits gets that same error, and whoever may know
+ * more finds it here. Nothing is kept longer than its error.
+ */
+import type { StageRow } from './story.ts'
+import type { Work } from './work.ts'
+
+/** Rows that are kept: the last ones. */
+const mostRows = 200
+
+export interface FailedWork {
+  readonly job: string
+  readonly handle: string
+  readonly tenant: string
+  readonly rows: readonly StageRow[]
+}
+
+const byError = new WeakMap<object, FailedWork>()
+
+export function noteFailedWork(error: unknown, { served, handle, tenant, story }: Work): void {
+  if (typeof error !== 'object' || error === null) return
+  byError.set(error, { job: served.name, handle, tenant, rows: story.rows().slice(-mostRows) })
+}
+
+export function failedWorkOf(error: unknown): FailedWork | undefined {
+  return typeof error === 'object' && error !== null ? byError.get(error) : undefined
+}
