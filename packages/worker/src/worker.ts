@@ -2,7 +2,7 @@
  * A worker: claims, runs, reports.
  *
  *     connecting ──version agreed──▶ claiming ⇄ running ──stop()──▶ leaving ──▶ ended
- *         └── 401, 403, 426 ──▶ ended, with an exit code
+ *         └── 401, 403, 426, its id is taken, or its network thread has died ──▶ ended, with an exit code
  *
  *  K1  An error that may pass never ends the worker: it tries again with full jitter.
  *  K2  Every wait has a deadline; the beats come from a thread of their own.
@@ -15,7 +15,7 @@
  *  K5  stop() finishes what runs within its deadline, hands the rest back, and says that the worker leaves.
  */
 import { randomUUID } from 'node:crypto'
-import { arch, availableParallelism, hostname, platform, totalmem } from 'node:os'
+import { arch, hostname, platform, totalmem } from 'node:os'
 import { HeddleError, final, type Job } from '@heddle/core'
 import {
   checkDuration,
@@ -40,7 +40,8 @@ import {
   type JobWork,
   type Offer,
   type UpdateAnswer,
-} from './lease/work.ts'
+} from './lease/offered-work.ts'
+import { LeaseRoom, type WorkerConcurrency } from './runner/lease-room.ts'
 import { mayRetry, runJob, type AttemptIdentity } from './runner/run-job.ts'
 
 export interface WorkerOptions {
@@ -51,8 +52,11 @@ export interface WorkerOptions {
   readonly jobs: readonly unknown[] | Readonly<Record<string, unknown>>
   /** The name for people. The name of the machine and the process when absent. */
   readonly name?: string | undefined
-  /** Leases at a time. As many as the machine runs at a time when absent. */
-  readonly concurrency?: number | undefined
+  /**
+   * Leases at a time: a total, or a number for each place (`{ loop: 50, thread: 2 }`; jobs of a module run in threads). As many as the
+   * machine runs at a time when absent, also for a place that is not named.
+   */
+  readonly concurrency?: WorkerConcurrency | undefined
   readonly capabilities?: readonly string[] | undefined
   readonly tags?: readonly string[] | undefined
   /** Megabytes. All of the machine's when absent. */
@@ -97,9 +101,9 @@ export type WorkerEvent =
 
 /** Why a worker ended, and with what a process should exit. */
 export interface WorkerEnd {
-  readonly why: 'stopped' | 'idle' | 'refused' | 'version'
+  readonly why: 'stopped' | 'idle' | 'broken' | 'refused' | 'version'
   readonly message: string
-  readonly exitCode: 0 | 3 | 4
+  readonly exitCode: 0 | 1 | 3 | 4
 }
 
 const workerProtocols: readonly number[] = [1]
@@ -128,8 +132,9 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #kernel: Kernel
   readonly #jobs: readonly Job[]
+  readonly #jobNames: ReadonlySet<string>
   readonly #network: Network
-  readonly #concurrency: number
+  readonly #room: LeaseRoom
   readonly #running = new Map<string, Running>()
   readonly #stopping = new AbortController()
   #wake: (() => void) | undefined
@@ -141,11 +146,15 @@ export class Worker {
     this.#options = options
     this.#kernel = kernelOf(options)
     this.#jobs = findJobs(options.jobs)
-    this.#concurrency = options.concurrency ?? availableParallelism()
+    this.#jobNames = new Set(this.#jobs.map(({ name }) => name))
+    this.#room = new LeaseRoom(options.concurrency)
     const { server, token, watchdog } = options
+    checkToken(token)
     this.#network = new Network({ server, token, watchdog, worker: this.id }, this.#kernel)
     this.#network.onLost = (lease, reason) => this.#lose(lease, reason)
     this.#network.onStop = (lease, reason) => this.#stopJob(lease, reason)
+    this.#network.onTrouble = (problem) =>
+      this.#say({ kind: 'trouble', message: `${problem}; trying again` })
   }
 
   stats(): {
@@ -213,7 +222,7 @@ export class Worker {
     const { protocol } = registered
     this.#say({ kind: 'connected', worker: this.id, name: this.#description().name, protocol })
     while (!signal.aborted) {
-      if (this.#running.size >= this.#concurrency) {
+      if (this.#room.fullOf(this.#jobs).length === this.#jobNames.size) {
         await this.#waitForRoom()
         continue
       }
@@ -235,10 +244,11 @@ export class Worker {
     const { exitWhenIdle, wait = exitWhenIdle === true ? 0 : usualWait } = this.#options
     // With work under way a claim is short: its end may need the connection.
     const waits = this.#running.size > 0 ? Math.min(wait, 5_000) : wait
+    const worker = this.#description()
     const answer = await this.#network.call<ClaimAnswer>(
       '/fleet/claim',
       {
-        worker: this.#description(),
+        worker,
         request: randomUUID(),
         wait_ms: waits,
         holds: [...this.#running.keys()],
@@ -256,6 +266,8 @@ export class Worker {
     this.#say({ kind: 'idle', reason, message })
     if (retryAfter > 0 || waits === 0)
       await this.#pause(retryAfter * (0.5 + this.#kernel.random.next()))
+    // The server may have answered because a job of ours has ended: its place is free in a moment.
+    else if (worker.full !== undefined) await this.#pause(1_000)
     return message
   }
 
@@ -282,6 +294,7 @@ export class Worker {
       ended: Promise.resolve(),
     }
     this.#running.set(lease, running)
+    this.#room.take(job)
     running.ended = this.#execute(running, job)
   }
 
@@ -297,6 +310,7 @@ export class Worker {
     }
     this.#network.drop(lease)
     this.#running.delete(lease)
+    this.#room.give(job)
     this.#say({ kind: 'ended', lease, job: job.name, outcome })
     this.#wake?.()
   }
@@ -470,17 +484,23 @@ export class Worker {
     return this.#jobs.find((each) => each.name === job && (each.version ?? '1') === version)
   }
 
-  #description(): { readonly name: string; readonly [field: string]: unknown } {
+  #description(): {
+    readonly name: string
+    readonly full?: readonly string[]
+    readonly [field: string]: unknown
+  } {
     const { name, capabilities = [], tags = [], memory } = this.#options
+    const full = this.#room.fullOf(this.#jobs)
     return {
       id: this.id,
       name: name ?? `${hostname()}-${process.pid}`,
-      threads: this.#concurrency,
+      threads: this.#room.total,
       memory: memory ?? Math.floor(totalmem() / 2 ** 20),
       capabilities,
       tags,
       system: `${platform()}-${arch()}`,
       jobs: this.#jobs.map((each) => ({ name: each.name, version: each.version ?? '1' })),
+      ...(full.length === 0 ? {} : { full }),
     }
   }
 
@@ -531,8 +551,22 @@ function endOf(error: unknown): WorkerEnd {
   const message = describe(error)
   if (error instanceof Refused && error.status === 426)
     return { why: 'version', message, exitCode: 4 }
+  // Another owner has its id: a new process has another one.
+  if (error instanceof Refused && error.code === 'worker_taken')
+    return { why: 'broken', message, exitCode: 1 }
   if (error instanceof Refused) return { why: 'refused', message, exitCode: 3 }
-  return { why: 'stopped', message, exitCode: 0 }
+  // The network thread has ended: a supervisor starts this worker again.
+  return { why: 'broken', message, exitCode: 1 }
+}
+
+/** It is sent in a header, which has no line breaks: one that was read from a file often ends with one. */
+function checkToken(token: string | undefined): void {
+  if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return
+  throw new HeddleError('HDL_BAD_OPTION', {
+    option: 'token',
+    value: 'a text with spaces, line breaks or other characters',
+    expected: 'the token as `heddle tokens add` printed it',
+  })
 }
 
 function addCounts(

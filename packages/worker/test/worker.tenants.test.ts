@@ -134,10 +134,14 @@ test('W9: a claim that waits is not woken with the job of another tenant', async
   await withTenants(async ({ server, acme, brook }) => {
     const waiting = claim(server, 'worker-of-brook', brook.worker, 25_000)
     const right = claim(server, 'worker-of-acme', acme.worker, 25_000)
-    await until(async () => {
-      const { body } = await ask(server, '/fleet/summary', acme.user)
-      return body['waiting'] === 2 ? true : undefined
-    })
+    for (const { user } of [acme, brook]) {
+      await until(async () => {
+        const { body } = await ask(server, '/fleet/summary', user)
+        // Its own claim, and not that of the other tenant.
+        assert.ok(Number(body['waiting']) <= 1, JSON.stringify(body))
+        return body['waiting'] === 1 ? true : undefined
+      })
+    }
     await ask(server, '/jobs/square', acme.user, 12)
     assert.equal((await right).offer!.work.input, 12)
     await ask(server, '/jobs/square', brook.user, 5)
@@ -181,6 +185,30 @@ test('W9: nodes of a run go to workers of the tenant that started it, also from 
     const again = await ask(server, `/runs/${run}/nodes/square/retry`, acme.user, {})
     assert.equal(again.status, 201, JSON.stringify(again.body))
     assert.equal(await outcomeOf(again.body['run'] as string), 'succeeded')
+    await worker.stop()
+    await ended
+  })
+})
+
+test('D3: the result that a worker uploads for a computation is for its tenant, whoever can compute the handle', async () => {
+  await withTenants(async ({ server, acme, brook, common }) => {
+    const submitted = await ask(server, '/jobs/long-text', acme.user, 2_000_000)
+    assert.equal(submitted.status, 202, JSON.stringify(submitted.body))
+    const handle = submitted.body['handle'] as string
+    const worker = new Worker({ server: server.url, jobs, token: acme.worker })
+    const ended = worker.run()
+    const list = await until(async () => {
+      const { body } = await ask(server, `/artifacts/${handle}`, acme.user)
+      const artifacts = body['artifacts'] as { name: string }[] | undefined
+      return artifacts?.length === 1 ? artifacts : undefined
+    })
+    const file = `/artifacts/${handle}/${encodeURIComponent(list[0]!.name)}`
+    for (const route of [`/artifacts/${handle}`, `/runs/${handle}/artifacts`, file]) {
+      for (const { user } of [brook, common]) {
+        const { status, body } = await ask(server, route, user)
+        assert.equal(status, 404, `${route}: ${JSON.stringify(body)}`)
+      }
+    }
     await worker.stop()
     await ended
   })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startServer, type Server } from '@heddle/server'
-import { Worker, type WorkerEvent, type WorkerOptions } from '../src/index.ts'
+import { job } from '@heddle/core'
+import { campaign as ownCampaign, startServer, type Server } from '@heddle/server'
+import { Worker, type CampaignUnits, type WorkerEvent, type WorkerOptions } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 
 /** The fields that the cases below read. */
@@ -21,6 +22,7 @@ interface Reply {
   readonly total: unknown
   readonly held: number
   readonly offered: number
+  readonly closed: unknown
 }
 
 async function post(
@@ -84,6 +86,44 @@ test('a campaign: three workers play all units, each is counted once', async () 
   assert.deepEqual([summary.held, summary.offered, summary.workers], [0, 0, 0])
 })
 
+interface Sample {
+  readonly n: number
+  readonly sum: number
+}
+
+/** Adds up numbers of units. */
+const sums = ownCampaign('sums', {
+  reduce: {
+    initial: { n: 0, sum: 0 },
+    add: (total, result: Sample) => ({ n: total.n + result.n, sum: total.sum + result.sum }),
+  },
+})
+
+test('P9: results of a campaign with code of the module are added up on the server, whole ranges at a time', async () => {
+  await using server = await startServer({ jobs: { ...jobs, sums }, port: 0 })
+  const calls: number[] = []
+  const sample = job({ name: 'sample' }, ({ start, count }: CampaignUnits) => {
+    calls.push(count)
+    const units = Array.from({ length: count }, (_, index) => start + index)
+    return { n: count, sum: units.reduce((sum, unit) => sum + unit, 0) }
+  })
+  const body = { name: 'sums', job: 'sample', units: 50 }
+  const unknown = await post(server, '/campaigns', { ...body, definition: 'means' })
+  assert.equal(unknown.status, 400)
+  assert.match(unknown.body.error.message, /has no campaign means; it has: sums/)
+  const both = await post(server, '/campaigns', { ...body, definition: 'sums', outcomes: ['a'] })
+  assert.equal(both.status, 400)
+  const created = await post(server, '/campaigns', { ...body, definition: 'sums' })
+  assert.equal(created.status, 201)
+  const worker = makeWorker(server, { jobs: [sample], exitWhenIdle: true })
+  assert.equal((await worker.run()).why, 'idle')
+  const { phase, done, total } = await get(server, `/campaigns/${created.body.id}`)
+  assert.deepEqual([phase, done, total], ['ended', 50, { n: 50, sum: 1_225 }])
+  // A lease is one call.
+  const { closed } = await get(server, '/fleet/summary')
+  assert.deepEqual(closed, { finished: calls.length })
+})
+
 test('W3: a job with place fleet wakes a waiting worker; its value, log and failure come back', async () => {
   await using server = await startServer({ jobs, port: 0 })
   const idle = event('connected')
@@ -98,7 +138,7 @@ test('W3: a job with place fleet wakes a waiting worker; its value, log and fail
   assert.equal((await end).why, 'stopped')
 })
 
-test('W2: a worker without the capability gets nothing and is told which one is missing', async () => {
+test('W2: a worker without the capability gets nothing and learns which one is missing', async () => {
   await using server = await startServer({ jobs, port: 0 })
   const submitted = await post(server, '/jobs/gpu-only', null)
   assert.equal(submitted.status, 202)
@@ -113,7 +153,7 @@ test('W2: a worker without the capability gets nothing and is told which one is 
   assert.ok(JSON.stringify(result).includes('done'))
 })
 
-test('S142 S145: a version that the server does not speak ends the worker with its exit code', async () => {
+test('S145: the highest version that both speak, or 426; what is unknown is ignored', async () => {
   await using server = await startServer({ jobs, port: 0 })
   const refused = await post(server, '/fleet/version', { protocol: [7] })
   assert.deepEqual([refused.status, refused.body.error.code], [426, 'version'])
@@ -154,10 +194,9 @@ const description = {
   jobs: [],
 }
 
-test('S146 K5: stop() hands back what does not end in time', async () => {
+test('K5: stop() hands back what does not end in time', async () => {
   await using server = await startServer({ jobs, port: 0 })
   const created = await post(server, '/campaigns', { name: 'long', job: 'stuck', units: 5 })
-  const { job } = await import('@heddle/core')
   const stuck = job({ name: 'stuck' }, (_: unknown, { signal }) => {
     const { promise, reject } = Promise.withResolvers<never>()
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

@@ -7,6 +7,19 @@ import { Worker, type CampaignUnits, type WorkerEvent } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 import { BadProxy } from './support/bad-proxy.ts'
 
+test('K2: a worker whose network thread has died ends with 1 and says why', async () => {
+  // The thread dies at the first call: the protocol is none that it speaks.
+  const worker = new Worker({ server: 'ftp://127.0.0.1', jobs, concurrency: 1 })
+  const { why, message, exitCode } = await worker.run()
+  assert.deepEqual([why, exitCode], ['broken', 1])
+  assert.match(message, /ftp:/)
+})
+
+test('a token that no header can have is refused before anything is sent', () => {
+  const make = (): Worker => new Worker({ server: 'http://127.0.0.1:9', jobs, token: 'hdl_1\n' })
+  assert.throws(make, { code: 'HDL_BAD_OPTION', message: /token/ })
+})
+
 test('S141 S144 K1: 500, 502 in HTML, 503 and resets are repeated, the lease continues, over two connections', async () => {
   await using server = await startServer({ jobs, port: 0, limits: { loopGap: Infinity } })
   await using proxy = await new BadProxy(server.url).start()

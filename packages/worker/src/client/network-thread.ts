@@ -9,6 +9,7 @@
  *      restart of the server all workers come back within half a minute, and not all at once.
  *  N5  While a job is held and neither a claim nor an upload uses their connection, a beat waits there: its answer comes as
  *      soon as the server wants the job to stop, or has ended the lease. Claims and uploads end it.
+ *  N6  A beat that is refused for good (its token was revoked, or the user who made it was blocked) means that all leases are lost.
  *  N4  A lease that was lost and is not dropped in time means that the loop of the worker stands still (K6).
  */
 import { parentPort, workerData } from 'node:worker_threads'
@@ -93,6 +94,7 @@ async function beat(): Promise<void> {
   }))
   try {
     const answer = await sender.post('/fleet/beat', JSON.stringify({ worker, leases }), beatWithin)
+    if (isRefusedForGood(answer)) return loseAll()
     if (answer.status !== 200) throw new Error(`status ${answer.status}`)
     const { next_beat_ms: next } = readNews(answer)
     failures = 0
@@ -111,19 +113,35 @@ interface BeatNews {
   readonly next_beat_ms: number
 }
 
+function lose(lease: string, reason: string): void {
+  if (!held.delete(lease)) return
+  watchLost(lease)
+  say({ kind: 'lost', lease, reason })
+}
+
 /** What the answer to a beat says about leases. */
 function readNews({ body }: Answer): BeatNews {
   const news = JSON.parse(body) as BeatNews
   say({ kind: 'contact' })
-  for (const { lease, reason } of news.lost) {
-    if (!held.delete(lease)) continue
-    watchLost(lease)
-    say({ kind: 'lost', lease, reason })
-  }
+  for (const { lease, reason } of news.lost) lose(lease, reason)
   for (const { lease, reason } of news.stop ?? []) {
     if (held.has(lease)) say({ kind: 'stop', lease, reason })
   }
   return news
+}
+
+/** N6. A proxy that answers 401 in its own words says nothing about the token. */
+function isRefusedForGood({ status, body }: Answer): boolean {
+  if (status !== 401 && status !== 403) return false
+  try {
+    return (JSON.parse(body) as { error?: { retryable?: boolean } }).error?.retryable === false
+  } catch {
+    return false
+  }
+}
+
+function loseAll(): void {
+  for (const lease of held.keys()) lose(lease, 'refused')
 }
 
 // ── N5 ──────────────────────────────────────────────────────────────────────────────────────────
@@ -156,8 +174,9 @@ async function waitForNews(): Promise<void> {
       watchFor + beatWithin,
       controller.signal,
     )
-    if (answer.status !== 200) throw new Error(`status ${answer.status}`)
-    const { stop = [] } = readNews(answer)
+    if (isRefusedForGood(answer)) loseAll()
+    else if (answer.status !== 200) throw new Error(`status ${answer.status}`)
+    const { stop = [] } = answer.status === 200 ? readNews(answer) : {}
     watchFailures = 0
     // What it was asked to stop takes its time; the answer would be the same at once.
     delay = stop.length > 0 ? watchEnds : 0

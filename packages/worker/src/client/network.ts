@@ -1,6 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads'
-import { HeddleError, isError } from '@heddle/core'
-import { waitFor, type Kernel } from '@heddle/core/lowlevel'
+import { HeddleError } from '@heddle/core'
+import { describe, waitFor, type Kernel } from '@heddle/core/lowlevel'
 import type { FromNetwork, NetworkSettings, ToNetwork } from './messages.ts'
 
 /** Threads run the same kind of file as the loop does: sources from sources, built from built. */
@@ -59,6 +59,8 @@ export class Network {
   onLost: (lease: string, reason: string) => void = () => undefined
   /** The server asks to stop the job of a lease. */
   onStop: (lease: string, reason: string) => void = () => undefined
+  /** A call failed and is repeated: after the first failure, the second, the fourth and so on. */
+  onTrouble: (problem: string) => void = () => undefined
 
   constructor(settings: NetworkSettings, kernel: Kernel) {
     this.#kernel = kernel
@@ -143,7 +145,7 @@ export class Network {
           within: time,
         }))
       } catch (error) {
-        const mayPass = error instanceof Refused ? error.retryable : !isError(error, 'HDL_CLOSED')
+        const mayPass = this.#mayPass(error)
         if (!mayPass || failures >= mostCuts) throw error
         options.signal?.throwIfAborted()
         await this.#pause(
@@ -178,9 +180,10 @@ export class Network {
       try {
         return (await this.#once(what, message, options)) as T
       } catch (error) {
-        const mayPass = error instanceof Refused ? error.retryable : !isError(error, 'HDL_CLOSED')
+        const mayPass = this.#mayPass(error)
         if (!mayPass || clock.now() >= giveUpAt) throw error
         options.signal?.throwIfAborted()
+        if (isPowerOfTwo(failures + 1)) this.onTrouble(`${pathOf(what)}: ${describe(error)}`)
         const least = error instanceof Refused ? (error.retryAfter ?? 0) : 0
         await this.#pause(
           least + random.next() * Math.min(200 * 2 ** failures, longestPause),
@@ -192,6 +195,12 @@ export class Network {
 
   async stop(): Promise<void> {
     await this.#thread.terminate()
+  }
+
+  /** Whether the same call may succeed later. Without the thread none does, whatever ended it. */
+  #mayPass(error: unknown): boolean {
+    if (this.#ended !== undefined) return false
+    return error instanceof Refused ? error.retryable : true
   }
 
   async #once(
@@ -250,8 +259,17 @@ export class Network {
 
   #end(error: Error): void {
     this.#ended ??= error
-    for (const call of this.#calls.values()) call.reject(error)
+    for (const call of this.#calls.values()) call.reject(this.#ended)
   }
+}
+
+function isPowerOfTwo(count: number): boolean {
+  return (count & (count - 1)) === 0
+}
+
+/** Without the query: it says nothing to people. */
+function pathOf(what: string): string {
+  return what.split('?', 1)[0]!
 }
 
 function readAnswer({ status, body }: { status: number; body: string }): unknown {

@@ -6,6 +6,7 @@ import {
   sharedThreadPlace,
   type ArtifactStore,
 } from '@heddle/core/lowlevel'
+import { localPlaceOf } from './lease-room.ts'
 
 /** Which attempt of which piece of work it is, as the server counts. */
 export interface AttemptIdentity {
@@ -28,8 +29,8 @@ export interface JobHooks {
 const noLimit = 2 ** 31 - 1
 
 /**
- * Runs one attempt of a job on this machine, with the attempt runner that graphs and servers use. Jobs of a module run in
- * a thread, so that the loop of the worker stays free; others run on the loop.
+ * Runs one attempt of a job on this machine, with the attempt runner that graphs and servers use. Where it
+ * runs is localPlaceOf().
  *
  * *Cancellation*: the signal aborts the attempt; this settles when the job has ended.
  * @throws what the job throws.
@@ -43,7 +44,7 @@ export async function runJob(
 ): Promise<unknown> {
   // The server has checked the input with its schema.
   const { needs: _needs, input: _schema, priority: _priority, ...own } = job
-  const place = job.module === undefined ? 'loop' : 'thread'
+  const place = localPlaceOf(job)
   const graph = new Graph()
   const { name } = identity
   const node = graph.add(

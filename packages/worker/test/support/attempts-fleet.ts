@@ -85,7 +85,7 @@ export class AttemptsFleet implements AsyncDisposable {
     return new AttemptsFleet(clock, server, store, folder, onFleet, worker, counts)
   }
 
-  /** What ended on the worker has been reported; what waits for a worker has begun on it. */
+  /** Waits until the worker has reported every ended attempt and has begun every waiting one. */
   async arrived(): Promise<void> {
     for (;;) {
       const { began, ended, accepted, reported } = this.#counts

@@ -1,20 +1,25 @@
-/** A proxy that misbehaves: for the first requests of some paths it answers as told to, then it passes everything on. */
+/** A proxy that misbehaves: for the first requests of some paths it answers as the test says, then it passes everything on. */
+import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-export type Trouble = 'reset' | 'html' | 500 | 503
+export type Trouble = 'reset' | 'html' | 'silence' | 500 | 503
 
-export class BadProxy implements AsyncDisposable {
+/** Emits `seen` with each answer. */
+export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposable {
   readonly #server: http.Server
   readonly #target: string
   readonly #troubles = new Map<string, Trouble[]>()
   readonly #sockets = new Set<Socket>()
   /** What each path was answered with. */
   readonly seen: string[] = []
+  /** The last answer of the server to each path. */
+  readonly answers = new Map<string, string>()
   /** Connections that were open at one time. */
   most = 0
 
   constructor(target: string) {
+    super()
     this.#target = target
     this.#server = http.createServer((request, response) => this.#answer(request, response))
     this.#server.on('connection', (socket) => {
@@ -43,10 +48,13 @@ export class BadProxy implements AsyncDisposable {
   #answer(request: http.IncomingMessage, response: http.ServerResponse): void {
     const path = request.url!
     const trouble = this.#troubles.get(path)?.shift()
-    this.seen.push(`${path} ${trouble ?? 'passed on'}`)
     if (trouble === undefined) return this.#pass(request, response)
     request.resume()
+    this.#note(`${path} ${trouble}`)
     switch (trouble) {
+      // As a connection whose other end is gone: the request was taken, and nothing follows.
+      case 'silence':
+        return
       case 'reset':
         return void request.socket.resetAndDestroy()
       case 'html':
@@ -63,13 +71,29 @@ export class BadProxy implements AsyncDisposable {
     }
   }
 
+  #note(line: string): void {
+    this.seen.push(line)
+    this.emit('seen')
+  }
+
   #pass(request: http.IncomingMessage, response: http.ServerResponse): void {
     const { method, headers, url } = request
     const onward = http.request(this.#target + url!, { method, headers }, (answer) => {
       response.writeHead(answer.statusCode!, answer.headers)
-      answer.pipe(response)
+      let text = ''
+      answer.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+        response.write(part)
+      })
+      answer.once('end', () => {
+        this.answers.set(url!, text)
+        response.end()
+        this.#note(`${url!} passed on`)
+      })
     })
     onward.on('error', () => response.destroy())
+    // A client that leaves takes its request with it.
+    response.once('close', () => onward.destroy())
     request.pipe(onward)
   }
 
