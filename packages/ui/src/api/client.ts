@@ -3,6 +3,7 @@ import {
   connect,
   type CallOptions,
   type EventOptions,
+  type Reply,
   type ReplyBody,
   type Route,
   type ServerEvent,
@@ -11,7 +12,7 @@ import {
 import { isLocked, session, sessionHeaders, setSession } from './session.ts'
 
 /** The folder above the page: `https://tools.example/heddle/ui/` talks to `https://tools.example/heddle`. */
-const serverUrl: string = new URL('..', document.baseURI).href.replace(/\/$/, '')
+export const serverUrl: string = new URL('..', document.baseURI).href.replace(/\/$/, '')
 
 const client = connect({ url: serverUrl, headers: sessionHeaders })
 
@@ -21,9 +22,16 @@ type Given<R extends Route> =
 
 /** Calls a route by its name in the table, which says what it is given and what it answers. */
 export async function call<R extends Route>(route: R, ...options: Given<R>): Promise<ReplyBody<R>> {
+  return (await callWithHead(route, ...options)).body
+}
+
+/** As {@link call}, with the status and the headers of the answer. */
+export async function callWithHead<R extends Route>(
+  route: R,
+  ...options: Given<R>
+): Promise<Reply<ReplyBody<R>>> {
   try {
-    const { body } = await client.call(route, ...options)
-    return body
+    return await client.call(route, ...options)
   } catch (error) {
     checkSession(error)
     throw error

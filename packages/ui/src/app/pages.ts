@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
 import { type icons } from '../parts/icons.tsx'
+import type { Address } from './route.ts'
 
 export interface PageProps {
   /** The segments of the address behind the name of the page. */
@@ -116,3 +117,8 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import('../pages/audit/page.tsx')).AuditPage,
   },
 ]
+
+/** The page that an address names; the list of runs when it names none. */
+export function pageOf({ path: [name = 'runs'] }: Address): PageEntry | undefined {
+  return pages.find((page) => page.name === name)
+}

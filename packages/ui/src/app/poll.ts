@@ -1,6 +1,7 @@
 /** Something that is asked for again and again while it is shown. It pauses with the live updates of the tab. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { isMissing } from '../api/errors.ts'
 import { browserClock } from '../kernel/clock.ts'
 import { live } from './live-switch.tsx'
 
@@ -31,6 +32,8 @@ export function usePoll<T>(
           } catch (problem) {
             if (signal.aborted) return
             error.value = problem
+            // What is not there is not asked for again: the connection is not lost.
+            if (isMissing(problem)) throw problem
             onState('lost')
           }
           await pause(interval, signal, (go) => (wake.current = go))

@@ -17,7 +17,7 @@ import { keymap, overlay, useCommands, useKeys } from './actions.ts'
 import { address, go } from './address.ts'
 import { KeysHelp } from './keys-help.tsx'
 import { LiveSwitch, live } from './live-switch.tsx'
-import { pages, type PageEntry } from './pages.ts'
+import { pageOf, pages, type PageEntry } from './pages.ts'
 import { Palette } from './palette.tsx'
 import { link } from './route.ts'
 import { nextTheme, themeChoice } from './theme.ts'
@@ -34,7 +34,7 @@ export function Shell(): JSX.Element {
 function Frame(): JSX.Element {
   const isMenuOpen = useSignal(false)
   const [name = 'runs', ...path] = address.value.path
-  const page = pages.find((each) => each.name === name)
+  const page = pageOf(address.value)
   useShellKeys()
   useEffect(() => {
     isMenuOpen.value = false
@@ -65,7 +65,7 @@ function Frame(): JSX.Element {
           </button>
         </header>
         {session.value === undefined ? (
-          <main class="page" id="content" tabIndex={-1}>
+          <main class="page" id="content" tabIndex={0}>
             <Loading />
           </main>
         ) : page === undefined ? (
@@ -209,14 +209,14 @@ function PageFrame({
   }, [page])
   if (error !== undefined) {
     return (
-      <main class="page" id="content" tabIndex={-1}>
+      <main class="page" id="content" tabIndex={0}>
         <Failed error={error} onRetry={() => location.reload()} />
       </main>
     )
   }
   if (Content !== undefined) return <Content path={path} />
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <Loading />
     </main>
   )
@@ -224,7 +224,7 @@ function PageFrame({
 
 function UnknownPage({ name }: { readonly name: string }): JSX.Element {
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <Empty title="There is no such view">
         <p>
           The address names “{name}”. <a href={link(['runs'])}>Go to the runs</a>.

@@ -10,6 +10,8 @@ export const nodeWidth = 168
 export const nodeHeight = 30
 const mostEdges = 12_000
 const textZoom = 0.42
+/** Pixels below which a name cannot be read: it is cut rather than made smaller. */
+const smallestText = 9
 
 export interface GraphPicture {
   readonly layout: Layout
@@ -190,7 +192,7 @@ function paintNode(
   const group = folded.groups[node]!
   const size = group.members.length
   const count = size > 1 ? size.toLocaleString('en-US') : ''
-  context.font = `500 ${12 * zoom}px ${colours.font}`
+  context.font = `500 ${Math.max(smallestText, 12 * zoom)}px ${colours.font}`
   context.textBaseline = 'middle'
   context.fillStyle = colours.quiet
   const countWidth = count === '' ? 0 : context.measureText(count).width + 8 * zoom

@@ -1,6 +1,6 @@
 /** A component whose code is loaded when it is first shown. */
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 interface LoadedComponent<P> {
   readonly Content: ComponentType<P> | undefined
@@ -10,7 +10,7 @@ interface LoadedComponent<P> {
 /** `load` is called again when it is another function. */
 export function useComponent<P>(load: () => Promise<ComponentType<P>>): LoadedComponent<P> {
   const [loaded, setLoaded] = useState<LoadedComponent<P>>({ Content: undefined, error: undefined })
-  useEffect(() => {
+  useLayoutEffect(() => {
     let isShown = true
     const show = (next: LoadedComponent<P>): void => {
       if (isShown) setLoaded(next)

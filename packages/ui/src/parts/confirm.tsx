@@ -81,13 +81,14 @@ function Ask({ asked }: { readonly asked: Question }): JSX.Element {
         )}
         <footer>
           <button class="button" type="button" onClick={close}>
-            Keep as it is
+            {asked.fields === undefined ? 'Keep as it is' : 'Close'}
           </button>
           <button
             class={`button primary ${asked.isDangerous ? 'danger' : ''}`}
             type="submit"
             disabled={isBusy}
-            autofocus
+            // A form begins with its first field, which the dialog focuses by itself.
+            autofocus={asked.fields === undefined}
           >
             {isBusy ? 'Working…' : asked.verb}
           </button>

@@ -36,10 +36,21 @@ function span(seconds: number): string {
 }
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+const exactTime = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+})
 const dayAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function formatTime(at: number): string {
   return timeOfDay.format(at)
+}
+
+/** `08:29:16.042`: lines of a log are told apart by it. */
+export function formatTimeExactly(at: number): string {
+  return exactTime.format(at)
 }
 
 export function formatDateTime(at: number): string {

@@ -1,24 +1,34 @@
 /** The size of an element, kept current. */
 import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 export interface Size {
   readonly width: number
   readonly height: number
+  /** False until the element was measured: nothing that costs time is drawn for a size that is a guess. */
+  readonly isKnown: boolean
 }
 
 export function useSize(ref: RefObject<HTMLElement | null>): Size {
-  const size = useSignal<Size>({ width: 800, height: 400 })
-  useEffect(() => {
+  const size = useSignal<Size>({ width: 800, height: 400, isKnown: false })
+  const observed = useRef<{ readonly element: HTMLElement; readonly stop: () => void } | undefined>(
+    undefined,
+  )
+  // After each rendering: the element may come later than the component, and another may take its place.
+  useLayoutEffect(() => {
     const element = ref.current
-    if (element === null) return undefined
+    if (element === (observed.current?.element ?? null)) return
+    observed.current?.stop()
+    observed.current = undefined
+    if (element === null) return
     const observer = new ResizeObserver(([entry]) => {
       const { width, height } = entry!.contentRect
-      size.value = { width, height }
+      size.value = { width, height, isKnown: true }
     })
     observer.observe(element)
-    return () => observer.disconnect()
-  }, [ref.current])
+    observed.current = { element, stop: () => observer.disconnect() }
+  })
+  useLayoutEffect(() => () => observed.current?.stop(), [])
   return size.value
 }

@@ -48,8 +48,47 @@ export class PixelRow {
   }
 }
 
+/**
+ * A row of one colour. A bar costs two writes however long it is: it is counted where it begins and where it ends, and
+ * pixels are covered while the count is above zero. A node may wait for the whole of a run, and a row have thousands.
+ */
+export class CoverRow {
+  /** How many more bars cover a pixel than the one before it. */
+  readonly #steps: Int32Array
+
+  constructor(width: number) {
+    this.#steps = new Int32Array(width + 1)
+  }
+
+  clear(): void {
+    this.#steps.fill(0)
+  }
+
+  add(from: number, to: number): void {
+    const width = this.#steps.length - 1
+    if (to < 0 || from >= width) return
+    const first = Math.max(0, Math.floor(from))
+    this.#steps[first]!++
+    this.#steps[Math.min(width, Math.max(first + 1, Math.ceil(to)))]!--
+  }
+
+  spans(visit: (from: number, to: number, colour: number) => void): void {
+    const steps = this.#steps
+    let covering = 0
+    let from = -1
+    for (let pixel = 0; pixel < steps.length; pixel++) {
+      covering += steps[pixel]!
+      if (covering > 0 && from < 0) from = pixel
+      if (covering === 0 && from >= 0) {
+        visit(from, pixel, 1)
+        from = -1
+      }
+    }
+  }
+}
+
 /** All rectangles of a row. */
-export function spansOf(row: PixelRow): Span[] {
+export function spansOf(row: PixelRow | CoverRow): Span[] {
   const found: Span[] = []
   row.spans((from, to, colour) => found.push({ from, to, colour }))
   return found

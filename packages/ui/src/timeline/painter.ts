@@ -4,7 +4,7 @@
  */
 import { attemptOutcomes } from '../api/contract.ts'
 import type { BarTable } from '../model/run-store.ts'
-import { PixelRow } from './bins.ts'
+import { CoverRow, PixelRow } from './bins.ts'
 import type { Rows } from './lanes.ts'
 import type { TimeScale } from './scale.ts'
 
@@ -24,8 +24,8 @@ export interface Picture {
   readonly offset: number
   /** Running attempts reach to here. */
   readonly now: number
-  /** Whether a node is on the critical path. */
-  readonly isCritical: (node: number) => boolean
+  /** Slack of each node; 0: on the critical path. */
+  readonly slack: ArrayLike<number>
   readonly selectedNode: number
 }
 
@@ -56,7 +56,7 @@ export function paintBars(
   picture: Picture,
   colours: BarColours,
 ): void {
-  const { bars, rows, scale, width, rowHeight } = picture
+  const { bars, rows, scale, width, rowHeight, slack } = picture
   const byWeight = [
     '',
     colours.succeeded,
@@ -70,9 +70,9 @@ export function paintBars(
   const fromTime = scale.toTime(picture.from)
   const toTime = scale.toTime(picture.to)
   const filled = new PixelRow(width)
-  const waited = new PixelRow(width)
-  const critical = new PixelRow(width)
-  const suspended = new PixelRow(width)
+  const waited = new CoverRow(width)
+  const critical = new CoverRow(width)
+  const suspended = new CoverRow(width)
   const suspendedOf = Map.groupBy(bars.suspended, ([bar]) => bar)
   const barHeight = Math.max(2, Math.round(rowHeight * 0.56))
   const barTop = Math.round((rowHeight - barHeight) / 2)
@@ -96,12 +96,12 @@ export function paintBars(
       const edge = x(end)
       const right = edge - left > 4 ? Math.floor(edge) - 1 : edge
       filled.add(left, Math.max(right, left + 1), weightOf[outcome]!)
-      if (bars.queued[bar]! < bars.started[bar]!) waited.add(x(bars.queued[bar]!), left, 1)
+      if (bars.queued[bar]! < bars.started[bar]!) waited.add(x(bars.queued[bar]!), left)
       const node = bars.node[bar]!
-      if (picture.isCritical(node)) critical.add(left, Math.max(right, left + 1), 1)
+      if (slack[node] === 0) critical.add(left, Math.max(right, left + 1))
       if (node === picture.selectedNode) chosen.push(left, right)
       for (const [, from, to] of suspendedOf.get(bar) ?? []) {
-        suspended.add(x(from), x(to), 1)
+        suspended.add(x(from), x(to))
         hasSuspended = true
       }
     })

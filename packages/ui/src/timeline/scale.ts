@@ -53,7 +53,9 @@ export class TimeScale {
     this.shownLength = Math.max(0, length - removed)
   }
 
+  /** Called for every edge of every bar that is drawn: most runs have no fold. */
   toShown(time: number): number {
+    if (this.folds.length === 0) return time
     const fold = this.#foldBefore((each) => each.from < time)
     if (fold === undefined) return time
     if (time >= fold.to) return time - fold.removed

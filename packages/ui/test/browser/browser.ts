@@ -82,15 +82,16 @@ export async function pressBoth(
   throw new Error(`${first} ${second} led to nothing`)
 }
 
-/** Presses Tab until the element with this name has the focus. */
+/** Presses Tab until the element with this name has the focus: its own, that of its label, or its text. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let i = 0; i < 80; i++) {
     await page.keyboard.press('Tab')
-    const focused = await page.evaluate(
-      () =>
-        document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent,
-    )
-    if (focused?.trim() === name) return
+    const focused = await page.evaluate(() => {
+      const element = document.activeElement
+      const label = element?.closest('label')?.querySelector('span')
+      return element?.getAttribute('aria-label') ?? label?.textContent ?? element?.textContent
+    })
+    if (focused?.replaceAll(/\s+/g, ' ').trim() === name) return
   }
   throw new Error(`${name} is not reached by Tab`)
 }

@@ -106,7 +106,8 @@ export function demoGraphs(gates: Gates): Record<string, (args: unknown) => Grap
       return 'published'
     },
   )
-  const quick = job({ name: 'quick' }, async (item: number) => item * 2)
+  const quickJob = (name: string) => job({ name }, async (item: number) => item * 2)
+  const quick = quickJob('quick')
   const build = job({ name: 'build' }, () => ({ version: '4.2.0' }))
   const approve = job({ name: 'approve' }, (_: string, ctx) => ctx.waitFor('go-live'))
   return {
@@ -126,10 +127,11 @@ export function demoGraphs(gates: Gates): Record<string, (args: unknown) => Grap
     },
     season() {
       const graph = new Graph()
+      const [first, ...steps] = ['fetch', 'parse', 'score', 'store'].map((name) => quickJob(name))
       const stored = Array.from({ length: 250 }, (_, item) => {
-        let last = graph.add(`fetch ${item}`, quick, { input: item })
-        for (const step of ['parse', 'score', 'store']) {
-          last = graph.add(`${step} ${item}`, quick, { after: [last], input: item })
+        let last = graph.add(`fetch ${item}`, first!, { input: item })
+        for (const step of steps) {
+          last = graph.add(`${step.name} ${item}`, step, { after: [last], input: item })
         }
         return last
       })

@@ -77,6 +77,14 @@ test('the files that leases of a campaign have left are listed with it, and down
   await context.close()
 })
 
+test('a campaign that does not exist is said to be missing, and the connection is not said to be lost', async () => {
+  await using served = await openServed()
+  const { page, context } = await openPage(`${served.url}/ui/#/campaigns/none`)
+  await page.getByText('There is no such campaign').waitFor()
+  await page.locator('.live').waitFor({ state: 'detached' })
+  await context.close()
+})
+
 test('a campaign is paused, resumed and stopped by keyboard only', async () => {
   await using served = await openServed()
   await startCampaign(served.url, { name: 'patch 13' })
@@ -91,10 +99,13 @@ test('a campaign is paused, resumed and stopped by keyboard only', async () => {
   await page.getByRole('dialog', { name: 'Pause this campaign?' }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Resume', exact: true }).waitFor()
+  // The page may show the new state before the dialog has its answer, and keys belong to a dialog while it is open.
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.keyboard.press('p')
   await page.getByRole('dialog', { name: 'Resume this campaign?' }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.keyboard.press('q')
   await page.getByRole('dialog', { name: 'Stop this campaign?' }).waitFor()
   await page.keyboard.press('Enter')

@@ -60,3 +60,17 @@ test('boundaries without an inventory: the page says how to make it', async () =
   assert.deepEqual(problems, [])
   await context.close()
 })
+
+test('a server that drains says what is left, on the page of its load, until it is done', async () => {
+  await using served = await openServed()
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${served.url}/jobs/hold`, { method: 'POST', headers, body: '"slow"' })
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/load`)
+  await page.locator('tbody tr').getByText('hold').first().waitFor()
+  const drained = fetch(`${served.url}/drain`, { method: 'POST', headers, body: '{}' })
+  await page.getByText('Draining: 1 computation').waitFor()
+  served.gates.open('slow')
+  await (await drained).text()
+  assert.deepEqual(problems, [])
+  await context.close()
+})

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { seededRandom, type Random } from '@heddle/core/lowlevel'
 import { deliver } from '../../../server/test/ui/deliver.ts'
-import { openPage } from './browser.ts'
+import { openPage, type OpenPage } from './browser.ts'
 import { openServed, startCampaign, type Served } from './served.ts'
 
 const keys = [
@@ -73,6 +73,18 @@ async function openFilled() {
   return { served, campaign, wide, run }
 }
 
+/** A page on which no user and no token can be added: the first one would lock out everything that comes after it. */
+async function openWithoutUsers(url: string): Promise<OpenPage> {
+  const opened = await openPage(url)
+  const error = { code: 'conflict', message: 'Nobody is added here.', retryable: false }
+  await opened.page.route(/\/(?:users|tokens)$/, (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ status: 409, json: { error } })
+      : route.continue(),
+  )
+  return opened
+}
+
 /** What the actions have started ends here: it would outlive the server. */
 async function settle({ gates, url }: Served): Promise<void> {
   gates.openAll()
@@ -98,7 +110,7 @@ for (const seed of seeds) {
     const random = seededRandom(seed)
     const { served, run } = await openFilled()
     await using _served = served
-    const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}`)
+    const { page, context, problems } = await openWithoutUsers(`${served.url}/ui/#/runs/${run}`)
     await page.locator('.run-head').waitFor()
     const done: string[] = []
     for (let i = 0; i < actions; i++) {
@@ -135,7 +147,7 @@ test(`${onEach} random actions on every page leave no error in the console (seed
     'audit',
     'people',
   ]
-  const { page, context, problems } = await openPage(`${served.url}/ui/#/runs`)
+  const { page, context, problems } = await openWithoutUsers(`${served.url}/ui/#/runs`)
   for (const [index, name] of pages.entries()) {
     await isUsable(page)
     await page.evaluate((hash) => {
@@ -162,5 +174,11 @@ async function isUsable(page: Page): Promise<void> {
   await page.evaluate(() => {
     location.hash = '#/runs'
   })
-  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+  await page
+    .getByRole('heading', { name: 'Runs', exact: true })
+    .waitFor()
+    .catch(async (error: unknown) => {
+      const text = await page.locator('body').innerText()
+      throw new Error(`${page.url()} does not lead to the runs: ${text}`, { cause: error })
+    })
 }

@@ -4,30 +4,35 @@ import { test } from 'node:test'
 import { openPage, tabTo } from './browser.ts'
 import { openServed } from './served.ts'
 
-test('a node that waits for a signal is approved by mouse, and the next one is refused by keyboard only', async () => {
-  await using served = await openServed()
-  const first = await served.start('asking')
-  const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${first}?node=ask`)
-  const panel = page.getByRole('complementary', { name: 'Node ask' })
-  await panel.getByRole('button', { name: 'Approve' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Approve approval?' })
-  await dialog.getByText('ask waits for the signal “approval”').waitFor()
-  await dialog.getByRole('button', { name: 'Send' }).click()
-  await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
-  await panel.getByText('"answer": true').waitFor()
-
-  const second = await served.start('asking')
-  await page.goto(`${served.url}/ui/#/runs/${second}?node=ask`)
-  await panel.getByRole('button', { name: 'Refuse' }).waitFor()
-  await tabTo(page, 'Refuse')
-  await page.keyboard.press('Enter')
-  await page.getByRole('dialog', { name: 'Refuse approval?' }).waitFor()
-  await page.keyboard.press('Enter')
-  await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
-  await panel.getByText('"answer": false').waitFor()
-  assert.deepEqual(problems, [])
-  await context.close()
-})
+for (const way of ['mouse', 'keyboard'] as const) {
+  test(`a node that waits for a signal is approved by ${way}, and the next one is refused`, async () => {
+    await using served = await openServed()
+    const { page, context, problems } = await openPage(`${served.url}/ui/#/runs`)
+    const panel = page.getByRole('complementary', { name: 'Node ask' })
+    for (const [verb, answer] of [
+      ['Approve', true],
+      ['Refuse', false],
+    ] as const) {
+      const run = await served.start('asking')
+      await page.goto(`${served.url}/ui/#/runs/${run}?node=ask`)
+      const button = panel.getByRole('button', { name: verb })
+      await button.waitFor()
+      if (way === 'mouse') await button.click()
+      else {
+        await tabTo(page, verb)
+        await page.keyboard.press('Enter')
+      }
+      const dialog = page.getByRole('dialog', { name: `${verb} approval?` })
+      await dialog.getByText('ask waits for the signal “approval”').waitFor()
+      if (way === 'mouse') await dialog.getByRole('button', { name: 'Send' }).click()
+      else await page.keyboard.press('Enter')
+      await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
+      await panel.getByText(`"answer": ${answer}`).waitFor()
+    }
+    assert.deepEqual(problems, [])
+    await context.close()
+  })
+}
 
 test('a value for a signal must be JSON: what is typed stays, and what is wrong is said', async () => {
   await using served = await openServed()
@@ -90,9 +95,9 @@ test('a run is started by its dialog with the keyboard; all active runs are canc
   await page.getByRole('heading', { name: 'by hand' }).waitFor()
 
   await page.goto(`${served.url}/ui/#/runs?state=active`)
-  await page.getByRole('button', { name: 'Cancel all that fit' }).click()
+  await page.getByRole('button', { name: 'Cancel all that match' }).click()
   await page
-    .getByRole('dialog', { name: 'Cancel all runs that fit the filter?' })
+    .getByRole('dialog', { name: 'Cancel all runs that match the filter?' })
     .getByRole('button', { name: 'Cancel all of them' })
     .click()
   await page.getByText('Cancelling 3 runs.').waitFor()

@@ -29,7 +29,7 @@ for (const journal of ['sqlite:runs.db', 'memory']) {
       .getByRole('dialog', { name: 'Pause this run?' })
       .getByRole('button', { name: 'Pause' })
       .click()
-    await page.locator('.run-head').getByText('paused').waitFor()
+    await page.locator('.run-head').getByText('paused', { exact: true }).waitFor()
     await stage.finish('first')
     await row('first').getByText('succeeded').waitFor()
     assert.deepEqual(stage.starts, ['first'])

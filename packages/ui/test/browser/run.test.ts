@@ -6,7 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { openPage } from './browser.ts'
-import { Gates, openServed } from './served.ts'
+import { Gates, openServed, startCampaign } from './served.ts'
 
 test('a run is watched live: states, a node with its log, pause, resume and the end, by mouse', async () => {
   await using served = await openServed()
@@ -26,7 +26,7 @@ test('a run is watched live: states, a node with its log, pause, resume and the 
   const dialog = page.getByRole('dialog', { name: 'Pause this run?' })
   await dialog.getByText('1 attempt under way will finish. 3 nodes will not start').waitFor()
   await dialog.getByRole('button', { name: 'Pause' }).click()
-  await page.locator('.run-head').getByText('paused').waitFor()
+  await page.locator('.run-head').getByText('paused', { exact: true }).waitFor()
   served.gates.open('fetch')
   await row('fetch').getByText('succeeded').waitFor()
   await panel.getByText('"done": "fetch"').waitFor()
@@ -239,4 +239,33 @@ test('a run and the list that are opened while the server is away are filled whe
   await page.getByRole('link', { name: 'shaky.ts' }).waitFor()
   await page.getByRole('alert').waitFor({ state: 'detached' })
   await context.close()
+})
+
+test('pages that ask again and again are filled when the server is back, without a click', async (t) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-ui-polled-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const store = `sqlite:${path.join(folder, 'serve.db')}`
+  const before = await openServed({ store })
+  const { port } = before.server
+  const campaign = await startCampaign(before.url, { name: 'patch 15' })
+  const views = ['fleet', 'load', 'campaigns', `campaigns/${campaign}`]
+  const open = await Promise.all(
+    views.map(async (view) => {
+      const { page } = await openPage(`${before.url}/ui/#/${view}`)
+      await page.locator('.live', { hasText: 'Live' }).waitFor()
+      return page
+    }),
+  )
+  await before[Symbol.asyncDispose]()
+  for (const page of open) {
+    await page.getByRole('alert').getByText('The server cannot be reached').first().waitFor()
+    await page.evaluate(() => ((globalThis as { mark?: number }).mark = 7))
+  }
+  await using _after = await openServed({ store, port })
+  for (const page of open) {
+    await page.locator('.live', { hasText: 'Live' }).waitFor()
+    await page.getByText('The server cannot be reached').waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate(() => (globalThis as { mark?: number }).mark), 7)
+    await page.context().close()
+  }
 })

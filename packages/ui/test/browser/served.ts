@@ -1,5 +1,5 @@
 /** A real server with its dashboard, whose jobs end when the test says so. */
-import { Graph, job, type Job } from '@heddle/core'
+import { bytes, Graph, job, type Job } from '@heddle/core'
 import { startServer, type Server, type ServerLimits } from '@heddle/server'
 import { buildUi } from '../../build/build.ts'
 import { demoGraphs, forecast, report } from './demo.ts'
@@ -16,6 +16,10 @@ export class Gates {
     for (const name of this.#waiting.keys()) this.open(name)
   }
 
+  isOpen(name: string): boolean {
+    return this.#isOver || this.#open.has(name)
+  }
+
   open(name: string): void {
     this.#open.add(name)
     for (const go of this.#waiting.get(name) ?? []) go()
@@ -24,7 +28,7 @@ export class Gates {
 
   /** Resolves when the gate is open; rejects when the attempt is cancelled. */
   async pass(name: string, signal: AbortSignal): Promise<void> {
-    if (this.#isOver || this.#open.has(name)) return
+    if (this.isOpen(name)) return
     await new Promise<void>((resolve, reject) => {
       this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), resolve])
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -41,16 +45,21 @@ export interface Served {
 
 /**
  * `diamond`: fetch → left, right → join. `shaky`: a node that fails twice. `wide`: 30 items in two steps. `asking`: waits
- * for the signal `approval`. `leaving`: leaves two files.
+ * for the signal `approval`. `leaving`: leaves two files. `mended`: fails until its gate is open.
  */
 function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
   const step = job({ name: 'step' }, async (name: string, { signal, log }) => {
     log(`${name} <script>alert(1)</script> waits for its gate`)
     await gates.pass(name, signal)
+    log(`${name} is through`)
     return { done: name }
   })
   const shaky = job({ name: 'shaky', retries: 1 }, async (_: string, { attempt }) => {
     throw new Error(`no luck in attempt ${attempt + 1}`)
+  })
+  const mended = job({ name: 'mended' }, async () => {
+    if (!gates.isOpen('mended')) throw new Error('not yet mended')
+    return 'mended'
   })
   const asks = job({ name: 'asks' }, async (_: string, ctx) => {
     const answer = await ctx.waitFor('approval')
@@ -76,6 +85,11 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
       const first = graph.add('first', quick, { input: 1 })
       const broken = graph.add('broken', shaky, { after: [first], input: '' })
       graph.add('last', quick, { after: [broken], input: 2 })
+      return graph
+    },
+    mended: () => {
+      const graph = new Graph()
+      graph.add('mend', mended, {})
       return graph
     },
     asking: () => {
@@ -104,6 +118,22 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
 
 const square = job({ name: 'square' }, (value: number) => value * value)
 
+/** A line that rises and falls. */
+const svg =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 60"><path d="M6 48 30 30 54 36 78 12 114 24" fill="none" stroke="#3b5bdb" stroke-width="3"/></svg>'
+
+/** A job without an input, which returns a picture. */
+const draw = job({ name: 'draw' }, () => bytes(new TextEncoder().encode(svg), 'image/svg+xml'))
+
+/** Fails, also when it is tried again. */
+const overflow = job(
+  { name: 'overflow', retries: 1, retryBaseDelay: 10 },
+  (value: number, { log }) => {
+    log(`tries to fit ${value}`)
+    throw new RangeError(`${value} does not fit <b>here</b>`, { cause: new Error('of its size') })
+  },
+)
+
 /** Ends when the gate is open that its input names. */
 function holdAt(gates: Gates): Job<string, string> {
   return job({ name: 'hold' }, async (gate: string, { signal }) => {
@@ -129,7 +159,7 @@ export async function openServed({
 }: ServedOptions = {}): Promise<Served & AsyncDisposable> {
   const graphs = { ...makeGraphs(gates), ...demoGraphs(gates) }
   const server = await startServer({
-    jobs: { square, hold: holdAt(gates), forecast, report, graphs },
+    jobs: { square, draw, overflow, hold: holdAt(gates), forecast, report, graphs },
     store,
     port,
     limits,

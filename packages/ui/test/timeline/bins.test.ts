@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { PixelRow, spansOf } from '../../src/timeline/bins.ts'
+import { CoverRow, PixelRow, spansOf } from '../../src/timeline/bins.ts'
 
 test('B1 a bar colours every pixel that it touches, at least one', () => {
   const row = new PixelRow(10)
@@ -47,6 +47,25 @@ test('B2, B3 the heavier colour is seen, and rectangles are in order and apart',
         drawn.fill(colour, from, to)
       }
       assert.deepEqual(drawn, expected)
+    }),
+  )
+})
+
+test('a row of one colour that counts ends is drawn as one that colours pixels', () => {
+  const bars = fc.array(
+    fc.tuple(
+      fc.double({ min: -20, max: 120, noNaN: true }),
+      fc.double({ min: 0, max: 60, noNaN: true }),
+    ),
+  )
+  fc.assert(
+    fc.property(bars, (list) => {
+      const [counted, coloured] = [new CoverRow(100), new PixelRow(100)]
+      for (const [from, width] of list) {
+        counted.add(from, from + width)
+        coloured.add(from, from + width, 1)
+      }
+      assert.deepEqual(spansOf(counted), spansOf(coloured))
     }),
   )
 })

@@ -72,7 +72,7 @@ export function AuditPage(): JSX.Element {
   )
   const isFiltered = by !== '' || action !== '' || target !== ''
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>Audit</h1>
@@ -144,7 +144,9 @@ function ActionTable({ actions }: { readonly actions: readonly Action[] }): JSX.
                 <b>{each.by}</b>
               </td>
               <td>{each.action}</td>
-              <td class="mono">{each.target === '' ? '–' : each.target}</td>
+              <td class="mono">
+                <Target action={each} />
+              </td>
               <td class="soft">{each.detail ?? ''}</td>
               <td class="mono quiet nowrap">{each.address}</td>
             </tr>
@@ -152,6 +154,18 @@ function ActionTable({ actions }: { readonly actions: readonly Action[] }): JSX.
         </tbody>
       </table>
     </TableWrap>
+  )
+}
+
+/** Actions on these are about a run, whose page shows what they led to. */
+const ofRuns = /^(?:run|signal|approval) /
+
+function Target({ action: { action, target } }: { readonly action: Action }): JSX.Element {
+  if (target === '') return <>–</>
+  return ofRuns.test(action) && action !== 'run planned' ? (
+    <a href={link(['runs', target])}>{target}</a>
+  ) : (
+    <>{target}</>
   )
 }
 

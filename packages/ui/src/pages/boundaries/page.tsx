@@ -12,7 +12,7 @@ import { readMatrix, type HotSpot, type MatrixRow, type TaggedName } from './inv
 export function BoundariesPage(): JSX.Element {
   const { value, error, reload } = useResource(readInventory, [])
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>Boundaries</h1>
@@ -42,13 +42,12 @@ function Content({ view }: { readonly view: InventoryView }): JSX.Element {
         }
       >
         <p>Make the file from your code, and name it when the server is started:</p>
-        <pre class="code" tabIndex={0} aria-label="Commands">
+        <pre class="code wrap" tabIndex={0} aria-label="Commands">
           {howTo}
         </pre>
         <p class="quiet">
-          Or name it in <code>heddle.server.json</code>:{' '}
-          <code>{'{ "inventory": "inventory.json" }'}</code>. A server in your own program takes it
-          as <code>startServer({'{ inventory }'})</code>.
+          Or name it as <code>inventory</code> in <code>heddle.server.json</code>, or in the options
+          of <code>startServer()</code>.
         </p>
       </Empty>
     )

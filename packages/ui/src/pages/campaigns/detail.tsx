@@ -63,7 +63,7 @@ export function CampaignDetail({ id }: { readonly id: string }): JSX.Element {
     if (name !== undefined) document.title = `${name} · Heddle`
   }, [name])
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       {error !== undefined && !isMissing(error) && <Failed error={error} onRetry={reload} />}
       {isMissing(error) ? (
         <Empty title="There is no such campaign">
@@ -99,8 +99,8 @@ function Content({
             <h1>{campaign.name}</h1>
           </div>
           <p>
-            <span class="mono">{campaign.job}</span> {campaign.version}, by {campaign.owner},{' '}
-            {formatDateTime(campaign.created_at)}
+            <span class="mono">{campaign.job}</span> version {campaign.version}, by {campaign.owner}
+            , {formatDateTime(campaign.created_at)}
           </p>
         </div>
         <Actions campaign={campaign} onChange={onChange} />
@@ -163,11 +163,11 @@ function Figures({
         <Figure
           title="Elo"
           value={formatElo(rule.estimate.elo, rule.estimate.error)}
-          note={rule.los === undefined ? '' : `better with ${formatPercent(rule.los)}`}
+          note={rule.los === undefined ? '' : `${formatPercent(rule.los)} likely to be better`}
         />
       )}
       <Figure
-        title="Workers"
+        title="Workers at work"
         value={formatCount(campaign.workers)}
         note={plural(campaign.leases, 'lease')}
       />

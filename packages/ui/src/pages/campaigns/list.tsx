@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { go } from '../../app/address.ts'
 import { usePoll } from '../../app/poll.ts'
 import { link } from '../../app/route.ts'
+import { serverUrl } from '../../api/client.ts'
 import { listCampaigns, type CampaignView } from '../../api/fleet.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { formatAge, formatCount, formatDuration, formatRate } from '../../parts/format.ts'
@@ -17,7 +18,7 @@ const interval = 2_000
 export function CampaignList(): JSX.Element {
   const { value, error, reload } = usePoll(listCampaigns, interval, [])
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>Campaigns</h1>
@@ -30,7 +31,7 @@ export function CampaignList(): JSX.Element {
       ) : value.campaigns.length === 0 ? (
         <Empty title="No campaigns yet">
           <p>A campaign is started over HTTP, and workers with its job claim units of it.</p>
-          <pre class="code">{`curl ${new URL('..', document.baseURI).origin}/campaigns \\
+          <pre class="code wrap">{`curl ${serverUrl}/campaigns \\
   --json '{"name":"patch 12","job":"match","units":40000,"rule":{"kind":"sprt","elo0":0,"elo1":5}}'`}</pre>
         </Empty>
       ) : (

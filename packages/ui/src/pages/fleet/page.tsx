@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { address, setQuery } from '../../app/address.ts'
 import { usePoll } from '../../app/poll.ts'
 import { link } from '../../app/route.ts'
+import { serverUrl } from '../../api/client.ts'
 import { readFleet, type FleetSummary, type FleetWorker } from '../../api/fleet.ts'
 import { Figure } from '../../parts/figure.tsx'
 import { TableCard } from '../../parts/field.tsx'
@@ -19,7 +20,7 @@ const interval = 2_000
 export function FleetPage(): JSX.Element {
   const { value, error, reload } = usePoll(readFleet, interval, [])
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>Fleet</h1>
@@ -44,7 +45,9 @@ export function FleetPage(): JSX.Element {
 function Figures({ summary }: { readonly summary: FleetSummary }): JSX.Element {
   const { closed } = summary
   const reclaimed = sumByReason(closed, ['stale', 'no_progress'])
-  const speed = summary.list.reduce((sum, { units_per_second: each = 0 }) => sum + each, 0)
+  const speed = summary.list
+    .filter(({ work }) => work.length > 0)
+    .reduce((sum, { units_per_second: each = 0 }) => sum + each, 0)
   return (
     <dl class="figures">
       <Figure
@@ -62,7 +65,7 @@ function Figures({ summary }: { readonly summary: FleetSummary }): JSX.Element {
         value={formatCount(summary.jobs_waiting)}
         note="for a worker"
       />
-      <Figure title="Units a second" value={formatRate(speed)} note="of all workers" />
+      <Figure title="Units a second" value={formatRate(speed)} note="of workers at work" />
       <Figure
         title="Reclaimed"
         value={formatCount(reclaimed)}
@@ -80,8 +83,8 @@ function NoWorkers({ summary }: { readonly summary: FleetSummary }): JSX.Element
       }
     >
       <p>A worker needs a token with the scope “worker” and a module with the jobs.</p>
-      <pre class="code">{`npx heddle tokens add my-worker --scope worker
-npx heddle work --server ${new URL('..', document.baseURI).origin} --token … --jobs jobs.ts`}</pre>
+      <pre class="code wrap">{`npx heddle tokens add my-worker --scope worker
+npx heddle work --server ${serverUrl} --token … --jobs jobs.ts`}</pre>
     </Empty>
   )
 }

@@ -31,6 +31,7 @@ export function Servers(): JSX.Element | null {
   }, [])
   if (error !== undefined) return <Failed error={error} onRetry={reload} />
   if (value === undefined) return null
+  const hasPlaces = value.servers.some((server) => server.address !== null)
   const orphans = value.owners.filter((owner) => owner < 0).length
   return (
     <TableCard
@@ -46,10 +47,10 @@ export function Servers(): JSX.Element | null {
         <thead>
           <tr>
             <th>Server</th>
-            <th>Address</th>
-            <th>Started</th>
+            {hasPlaces && <th>Address</th>}
+            {hasPlaces && <th>Started</th>}
             <th class="right">Shards</th>
-            <th class="wide">Which of them</th>
+            <th class="wide">Shards it owns</th>
           </tr>
         </thead>
         <tbody>
@@ -59,12 +60,16 @@ export function Servers(): JSX.Element | null {
                 {server.server === 'this' ? 'this server' : server.server}{' '}
                 {server.is_this && value.servers.length > 1 && <span class="quiet">this one</span>}
               </td>
-              <td class="soft mono">{server.address ?? '–'}</td>
-              <td class="soft nowrap">
-                {server.started_at === null
-                  ? '–'
-                  : formatAge(server.started_at, browserClock.wallTime())}
-              </td>
+              {hasPlaces && (
+                <>
+                  <td class="soft mono">{server.address ?? '–'}</td>
+                  <td class="soft nowrap">
+                    {server.started_at === null
+                      ? '–'
+                      : formatAge(server.started_at, browserClock.wallTime())}
+                  </td>
+                </>
+              )}
               <td class="right">{formatCount(server.shards)}</td>
               <td class="wide">
                 <Shards view={value} index={index} />

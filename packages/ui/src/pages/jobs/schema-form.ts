@@ -3,7 +3,7 @@
  *
  * Invariants, quoted by the tests:
  *  O1  Every property of an object schema has one field; any other schema has one field for the whole input.
- *  O2  A field that is left empty is left out, unless it is the whole input.
+ *  O2  A field that is left empty is left out; the whole input is null then, where no schema asks for more.
  *  O3  What is typed as JSON is parsed, and a mistake is reported with the name of its field.
  */
 import { parseTyped } from '../../parts/json.ts'
@@ -36,10 +36,15 @@ export interface Field {
   readonly isRequired: boolean
 }
 
+const inputHint = 'A text stands in quotes: "Riga". Leave it empty for a job without an input.'
+const noHint = { title: 'Input' }
+
 export function fieldsOf(schema: JsonSchema | undefined): Field[] {
   const { properties, required = [] } = schema ?? {}
   if (properties === undefined) {
-    return [toField('', { ...schema, title: schema?.title ?? 'Input, as JSON' }, true, 'json')]
+    const kind = schema === undefined ? 'json' : kindOf(schema)
+    const words = kind === 'json' ? { title: 'Input, as JSON', description: inputHint } : noHint
+    return [toField('', { ...words, ...schema }, schema !== undefined, kind)]
   }
   return Object.entries(properties).map(([name, property]) =>
     toField(name, property, required.includes(name), kindOf(property)),
@@ -87,7 +92,10 @@ export function valueOf(
   texts: Readonly<Record<string, string>>,
 ): unknown {
   const [only] = fields
-  if (only?.name === '') return parse(only, texts[''] ?? '')
+  if (only?.name === '') {
+    const text = texts[''] ?? ''
+    return text.trim() === '' && !only.isRequired ? null : parse(only, text)
+  }
   const value: Record<string, unknown> = {}
   for (const field of fields) {
     const text = texts[field.name] ?? ''

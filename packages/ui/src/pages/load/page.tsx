@@ -61,7 +61,7 @@ export function LoadPage(): JSX.Element {
   )
   const health = value?.health
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>Load</h1>

@@ -1,4 +1,4 @@
-/** Stands before every view of a server that has users, until someone has logged in. */
+/** Stands before every view of a server that has users, until a user has logged in. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'

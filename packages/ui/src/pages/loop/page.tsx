@@ -15,7 +15,7 @@ const interval = 2_000
 export function LoopPage(): JSX.Element {
   const { value, error, reload } = usePoll(readLoop, interval, [])
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>Event loop</h1>
@@ -50,12 +50,12 @@ function Content({ view }: { readonly view: LoopView }): JSX.Element {
           note={`median ${formatDuration(view.delay.p50)}`}
         />
         <Figure
-          title="Caused by the machine"
+          title="Machine too busy"
           value={formatCount(view.starved.gaps)}
           note={
             view.starved.gaps === 0
-              ? 'gaps without a processor'
-              : `longest ${formatDuration(view.starved.longest_ms)}`
+              ? 'no gap by other processes'
+              : `gaps by other processes, longest ${formatDuration(view.starved.longest_ms)}`
           }
         />
         <Figure
@@ -101,17 +101,20 @@ function Gaps({ view }: { readonly view: LoopView }): JSX.Element {
           {view.recent.map((gap) => (
             <tr key={gap.started_at}>
               <td class="nowrap num soft">{formatDateTime(gap.started_at)}</td>
-              <td class="right nowrap">
-                <b>{formatDuration(gap.ms)}</b>
+              <td class="right held">
+                <b class="nowrap">{formatDuration(gap.ms)}</b>
                 {gap.starved_ms >= 1 && (
-                  <div class="quiet">and {formatDuration(gap.starved_ms)} by the machine</div>
+                  <div class="quiet">
+                    plus <span class="nowrap">{formatDuration(gap.starved_ms)}</span> waiting for a
+                    processor
+                  </div>
                 )}
               </td>
               <td>
                 {gap.label ?? <span class="quiet">unknown</span>}
                 {!gap.certain && <div class="quiet">seen right after it</div>}
               </td>
-              <td>
+              <td class="where">
                 <Stack stack={gap.stack} />
               </td>
             </tr>
@@ -163,7 +166,7 @@ function Threads({ view }: { readonly view: LoopView }): JSX.Element {
             <tr>
               <th>Thread</th>
               <th>State</th>
-              <th class="right">Sent to it</th>
+              <th class="right">In flight</th>
               <th class="right">Finished</th>
             </tr>
           </thead>

@@ -7,7 +7,7 @@ import { Users } from './users.tsx'
 
 export function PeoplePage(): JSX.Element {
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>People</h1>

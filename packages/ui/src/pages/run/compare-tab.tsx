@@ -48,7 +48,7 @@ function Choose({ view }: { readonly view: RunView }): JSX.Element {
             checked={isAll.value}
             onChange={(event) => (isAll.value = event.currentTarget.checked)}
           />
-          also runs of another title
+          Include runs with other titles
         </label>
       </div>
       {error !== undefined && <Failed error={error} onRetry={reload} />}
@@ -83,7 +83,7 @@ function Choice({ run }: { readonly run: RunSummary }): JSX.Element {
         </button>
       </td>
       <td class="soft">{formatAge(run.started_at, browserClock.wallTime())}</td>
-      <td class="right">{run.elapsed_ms === null ? '' : formatDuration(run.elapsed_ms)}</td>
+      <td class="right nowrap">{run.elapsed_ms === null ? '' : formatDuration(run.elapsed_ms)}</td>
     </tr>
   )
 }
@@ -200,7 +200,7 @@ function Change({
   )
 }
 
-/** Ten times as long is not told in percent. */
+/** Ten times as long is not given in percent. */
 function shareOf(percent: number | null): string {
   if (percent === null) return ''
   if (percent >= 1_000) return `, ${formatCount(1 + percent / 100)} times as long`
@@ -216,7 +216,8 @@ function Changed({
 }): JSX.Element {
   const count = comparison.nodes.length + comparison.nodes_more
   if (count === 0) return <p class="note">No node took longer or shorter than before.</p>
-  const largest = Math.max(1, ...comparison.nodes.map(({ change }) => Math.abs(change)))
+  const bySize = comparison.nodes.toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change))
+  const largest = Math.max(1, Math.abs(bySize[0]?.change ?? 0))
   return (
     <section class="card">
       <header>
@@ -234,7 +235,7 @@ function Changed({
             </tr>
           </thead>
           <tbody>
-            {comparison.nodes.slice(0, 200).map(({ node, before, now, change }) => (
+            {bySize.slice(0, 200).map(({ node, before, now, change }) => (
               <tr key={node} class="link" onClick={() => view.select(node)}>
                 <td>
                   <button class="node-name mono" type="button" onClick={() => view.select(node)}>

@@ -1,7 +1,7 @@
 /** The graph of a run: laid out beside the page, drawn on a canvas, walked by keys. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useKeys } from '../../app/actions.ts'
 import { address, setQuery } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
@@ -21,7 +21,7 @@ import { useSize } from '../../parts/size.ts'
 import type { RunView } from './view.ts'
 
 /** At the start the drawing is not made smaller than this: rather a part that can be read than a whole that cannot. */
-const readableZoom = 0.35
+const readableZoom = 0.46
 
 /** What a group of nodes in several states is shown as: the first of these that one of them has. */
 const loudness = [5, 2, 3, 9, 10, 6, 8, 1, 0, 4, 7]
@@ -105,7 +105,8 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
   }, [shown, store.head.value?.critical_path])
 
   const colour = colours()
-  useEffect(() => {
+  // Before the frame that shows the change, as in the timeline.
+  useLayoutEffect(() => {
     const element = canvas.current
     if (element === null || shown === undefined || camera.value === undefined) return
     const ratio = globalThis.devicePixelRatio || 1

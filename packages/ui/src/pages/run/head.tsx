@@ -10,11 +10,13 @@ import { hrefOf } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import type { RunHead } from '../../api/contract.ts'
 import { may } from '../../api/session.ts'
+import { searchActions } from '../../api/people.ts'
 import { cancelRun, pauseRun, resumeRun } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
 import { formatCount, formatDateTime, formatDuration, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
+import { useResource } from '../../parts/resource.ts'
 import { Share } from '../../parts/share.tsx'
 import { State } from '../../parts/state.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
@@ -28,6 +30,7 @@ interface HeadProps {
 export function RunHeadLine({ view, head }: HeadProps): JSX.Element {
   const counts = view.at.value === undefined ? head.counts : view.counts()
   const path = head.critical_path
+  const concurrency = concurrencyOf(head.options['concurrency'])
   return (
     <header class="run-head">
       <div class="row">
@@ -73,12 +76,27 @@ export function RunHeadLine({ view, head }: HeadProps): JSX.Element {
           <dt>Started</dt>
           <dd class="num">{formatDateTime(head.started_at)}</dd>
         </div>
+        {concurrency !== '' && (
+          <div class="hide-small">
+            <dt>Concurrency</dt>
+            <dd class="num">{concurrency}</dd>
+          </div>
+        )}
+        {head.args !== undefined && head.args !== null && (
+          <div class="hide-small">
+            <dt>Started with</dt>
+            <dd class="mono cut args" title={JSON.stringify(head.args, undefined, 2)}>
+              {JSON.stringify(head.args)}
+            </dd>
+          </div>
+        )}
         {head.key !== null && (
           <div class="hide-small">
             <dt>Key</dt>
             <dd class="mono">{head.key}</dd>
           </div>
         )}
+        <SteeredBy head={head} />
         {head.forked_from !== null && (
           <div>
             <dt>Retry of</dt>
@@ -91,6 +109,42 @@ export function RunHeadLine({ view, head }: HeadProps): JSX.Element {
         )}
       </dl>
     </header>
+  )
+}
+
+/** `8`, or `loop 6, thread 2`: as the run was given it. Empty when it had no limit of its own. */
+function concurrencyOf(limit: unknown): string {
+  if (typeof limit === 'number') return formatCount(limit)
+  if (typeof limit !== 'object' || limit === null) return ''
+  return Object.entries(limit)
+    .map(([place, count]) => `${place} ${String(count)}`)
+    .join(', ')
+}
+
+const steering: Readonly<Record<string, string>> = {
+  paused: 'run paused',
+  cancelled: 'run cancelled',
+}
+
+/** Who paused or cancelled the run over this server, from its log of actions. */
+function SteeredBy({ head: { id, outcome } }: { readonly head: RunHead }): JSX.Element | null {
+  const action = has('GET /actions') && may('operator') ? steering[outcome] : undefined
+  const { value } = useResource(
+    async (ending) => {
+      if (action === undefined) return undefined
+      return (await searchActions({ target: id, action, limit: 1 }, ending)).actions[0]
+    },
+    [id, action],
+  )
+  if (action === undefined || value === undefined) return null
+  return (
+    <div>
+      <dt>{outcome === 'paused' ? 'Paused by' : 'Cancelled by'}</dt>
+      <dd title={formatDateTime(value.at)}>
+        <a href={link(['audit'], { target: id })}>{value.by}</a>{' '}
+        <span class="quiet mono hide-small">{value.address}</span>
+      </dd>
+    </div>
   )
 }
 

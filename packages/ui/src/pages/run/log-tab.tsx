@@ -8,7 +8,7 @@ import { readLog } from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { Throttle } from '../../kernel/throttle.ts'
 import { CopyButton } from '../../parts/copy.tsx'
-import { formatTime, plural } from '../../parts/format.ts'
+import { formatTimeExactly, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import type { RunView } from './view.ts'
@@ -51,8 +51,12 @@ export function LogTab({ view }: { readonly view: RunView }): JSX.Element {
     }
   }, [q])
   const version = view.store.version.value
+  // The change that ends the run counts too: the last lines come with it.
+  const wasLive = useRef(view.store.isLive)
   useEffect(() => {
-    if (view.store.isLive) refresh.current?.call()
+    const { isLive } = view.store
+    if (isLive || wasLive.current) refresh.current?.call()
+    wasLive.current = isLive
   }, [version])
   const found = lines.value
   useEffect(() => {
@@ -95,7 +99,7 @@ export function LogTab({ view }: { readonly view: RunView }): JSX.Element {
         <pre class="code log" ref={list} tabIndex={0} aria-label="Log of the run">
           {found.slice(-shownLines).map((line) => (
             <div key={line.position}>
-              <time class="quiet">{formatTime(line.at)}</time>{' '}
+              <time class="quiet">{formatTimeExactly(line.at)}</time>{' '}
               <button type="button" class="log-node" onClick={() => view.select(line.node)}>
                 {line.node}
               </button>{' '}

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { link } from '../../app/route.ts'
-import type { LogPage, NodeDetail, NodeWord, RecordedError } from '../../api/contract.ts'
+import type { LogPage, NodeDetail, NodeWord } from '../../api/contract.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
 import {
@@ -19,8 +19,16 @@ import { Throttle } from '../../kernel/throttle.ts'
 import { Artifacts } from '../../parts/artifacts.tsx'
 import { ask } from '../../parts/confirm.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
+import { ErrorView } from '../../parts/error-view.tsx'
 import { TextField } from '../../parts/field.tsx'
-import { formatBytes, formatCount, formatDuration, formatTime, plural } from '../../parts/format.ts'
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatTime,
+  formatTimeExactly,
+  plural,
+} from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { useNow } from '../../parts/now.ts'
 import { parseTyped } from '../../parts/json.ts'
@@ -134,8 +142,8 @@ export function NodePanel({
           <Attempts detail={shown} state={state} />
           <Log lines={log.value} total={shown.log_lines} />
           <Artifacts list={artifacts.value} />
-          <Value title="Result" value={shown.result} />
           <Value title="Input" value={shown.input} />
+          <Value title="Result" value={shown.result} />
           <Neighbours view={view} title="Depends on" names={shown.after} more={0} />
           <Neighbours view={view} title="Needed by" names={shown.before} more={shown.before_more} />
         </div>
@@ -167,7 +175,8 @@ function Waits({
   readonly view: RunView
   readonly waits: NonNullable<NodeDetail['waits']>
 }): JSX.Element {
-  const left = waits.until_at === null ? undefined : waits.until_at - browserClock.wallTime()
+  const now = useNow(waits.until_at !== null)
+  const left = waits.until_at === null ? undefined : waits.until_at - now
   return (
     <section class="note waits">
       <div class="grow">
@@ -195,10 +204,13 @@ interface DetailProps {
 }
 
 function Facts({ detail, state }: DetailProps): JSX.Element {
-  const isRunning = state === 'running'
-  const now = useNow(isRunning)
-  // The server's figure ends when it answered.
-  const since = isRunning ? Math.max(0, now - (detail.attempts.at(-1)?.ended_at ?? now)) : 0
+  const isOpen = state === 'running' || state === 'suspended'
+  const now = useNow(isOpen)
+  // The server's figures end when it answered.
+  const since = isOpen ? Math.max(0, now - (detail.attempts.at(-1)?.ended_at ?? now)) : 0
+  const suspended = detail.attempts
+    .flatMap((attempt) => attempt.suspended)
+    .reduce((sum, [from, to]) => sum + to - from, state === 'suspended' ? since : 0)
   return (
     <dl class="pairs">
       <dt>Job</dt>
@@ -212,7 +224,13 @@ function Facts({ detail, state }: DetailProps): JSX.Element {
         </>
       )}
       <dt>Ran</dt>
-      <dd class="num">{formatDuration(detail.run_ms + since)}</dd>
+      <dd class="num">{formatDuration(detail.run_ms + since - suspended)}</dd>
+      {suspended > 0 && (
+        <>
+          <dt>Suspended</dt>
+          <dd class="num">{formatDuration(suspended)}</dd>
+        </>
+      )}
       <dt>Waited</dt>
       <dd class="num">{formatDuration(detail.queued_ms)}</dd>
       {detail.slack_ms !== null && (
@@ -334,7 +352,7 @@ function Attempts({ detail, state }: DetailProps): JSX.Element | null {
                 {formatDuration(endOf(attempt, now) - attempt.started_at)}
               </span>
             </div>
-            {attempt.error !== undefined && <ErrorView error={attempt.error} depth={0} />}
+            {attempt.error !== undefined && <ErrorView error={attempt.error} />}
           </li>
         ))}
       </ol>
@@ -358,38 +376,6 @@ function AttemptMark({
 }): JSX.Element {
   const word = outcome === 'running' && state === 'suspended' ? state : outcome
   return <StateDot state={word} text={`${number}. ${word}`} />
-}
-
-function ErrorView({
-  error,
-  depth,
-}: {
-  readonly error: RecordedError
-  readonly depth: number
-}): JSX.Element {
-  return (
-    <div class="error-view">
-      <p>
-        <b>{error.code ?? error.name}</b> {error.message}
-      </p>
-      {error.stack !== undefined && (
-        <details>
-          <summary>Stack</summary>
-          <pre class="code">{error.stack}</pre>
-        </details>
-      )}
-      {depth < 8 && error.cause !== undefined && (
-        <div class="cause">
-          <span class="quiet">caused by</span>
-          <ErrorView error={error.cause} depth={depth + 1} />
-        </div>
-      )}
-      {depth < 8 &&
-        error.errors?.map((each, index) => (
-          <ErrorView key={index} error={each} depth={depth + 1} />
-        ))}
-    </div>
-  )
 }
 
 function Log({
@@ -425,7 +411,7 @@ function Log({
       <pre class="code log" tabIndex={0} aria-label="Log">
         {shown.slice(-500).map((line) => (
           <div key={line.position}>
-            <time class="quiet">{formatTime(line.at)}</time> {line.text}
+            <time class="quiet">{formatTimeExactly(line.at)}</time> {line.text}
           </div>
         ))}
       </pre>
@@ -439,7 +425,7 @@ function Value({
   value,
 }: {
   readonly title: string
-  readonly value: NodeDetail['result']
+  readonly value: NodeDetail['input']
 }): JSX.Element | null {
   if (value.bytes === null) return null
   const text =
@@ -448,7 +434,8 @@ function Value({
     <section>
       <div class="row">
         <h3 class="grow">
-          {title}, {formatBytes(value.bytes)}
+          {title}, {value.is_cut === true && 'the first '}
+          {formatBytes(value.bytes)}
         </h3>
         <CopyButton text={text} label={`Copy the ${title.toLowerCase()}`} />
       </div>

@@ -150,7 +150,7 @@ export function NodesTab({ view }: { readonly view: RunView }): JSX.Element {
           <tbody>
             {first > 0 && (
               <tr class="spacer" style={{ height: `${first * rowHeight}px` }} aria-hidden="true">
-                <td colSpan={columns.length} />
+                <td />
               </tr>
             )}
             {Array.from({ length: Math.max(0, last - first) }, (_, i) => (
@@ -168,7 +168,7 @@ export function NodesTab({ view }: { readonly view: RunView }): JSX.Element {
                 style={{ height: `${(found.length - last) * rowHeight}px` }}
                 aria-hidden="true"
               >
-                <td colSpan={columns.length} />
+                <td />
               </tr>
             )}
           </tbody>

@@ -1,6 +1,6 @@
 /** One run: head, tabs, the moment that is looked at, and the panel of the selected node. */
 import type { ComponentType, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { useCommands, useKeys, type Command } from '../../app/actions.ts'
 import { address, go } from '../../app/address.ts'
 import { live } from '../../app/live-switch.tsx'
@@ -65,17 +65,24 @@ export function RunPage({
   readonly tab: string
 }): JSX.Element {
   const [view] = useState(() => new RunView(id))
-  useEffect(() => live.follow(view.follow), [view])
+  // Not after the frame that shows that it loads: the run is asked for at once.
+  useLayoutEffect(() => live.follow(view.follow), [view])
   const tab = tabs.find((each) => each.name === tabName) ?? tabs[0]!
   const head = view.store.head.value
   useEffect(() => {
     if (head !== undefined) document.title = `${head.title} · ${head.outcome} · Heddle`
   }, [head?.title, head?.outcome])
+  // On a phone the tabs are wider than the screen.
+  useEffect(() => {
+    document
+      .querySelector('.tabs [aria-current]')
+      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [tab, view.isLoaded.value])
   useRunKeys(id, view)
   const error = view.error.value
   if (head === undefined || !view.isLoaded.value) {
     return (
-      <main class="page" id="content" tabIndex={-1}>
+      <main class="page" id="content" tabIndex={0}>
         {error === undefined ? (
           <Loading />
         ) : isMissing(error) ? (

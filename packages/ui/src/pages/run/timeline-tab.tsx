@@ -1,7 +1,7 @@
 /** The timeline of a run: a row for each lane (the loop, threads, workers) or for each node, on one canvas. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useKeys } from '../../app/actions.ts'
 import { address, setQuery } from '../../app/address.ts'
 import { attemptOutcomes } from '../../api/contract.ts'
@@ -21,6 +21,8 @@ import type { RunView } from './view.ts'
 const rowHeight = 24
 const axisHeight = 26
 const stripHeight = 16
+/** Pixels behind the end of the run: its last attempt may be short. */
+const rightMargin = 14
 /** Pixels between two marks of the axis. */
 const tickDistance = 90
 /** A drawing that takes longer than this is moved as a picture while the reader drags. */
@@ -114,7 +116,7 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
     lengthBefore.current = scale.shownLength
   }
   const labelWidth = size.width < 560 ? 100 : byNode ? 220 : 128
-  const plotWidth = Math.max(40, Math.floor(size.width - labelWidth))
+  const plotWidth = Math.max(40, Math.floor(size.width - labelWidth - rightMargin))
   const bodyHeight = Math.max(0, size.height - axisHeight - stripHeight)
   const { from, to } = window_.value
   const perPixel = (to - from) / plotWidth
@@ -124,9 +126,10 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
   const rowCount = Math.ceil(bodyHeight / rowHeight) + 1
 
   const colour = colours()
-  useEffect(() => {
+  // Before the frame that shows the change: an effect would draw after it, and be seen a frame later.
+  useLayoutEffect(() => {
     const element = canvas.current
-    if (element === null) return
+    if (element === null || !size.isKnown) return
     const context = element.getContext('2d')!
     const ratio = globalThis.devicePixelRatio || 1
     const height = Math.max(1, bodyHeight)
@@ -164,7 +167,7 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
         rowHeight,
         offset: scroll.value - firstRow * rowHeight,
         now: view.now,
-        isCritical: (node) => view.store.nodes.slack[node] === 0,
+        slack: view.store.nodes.slack,
         selectedNode,
       },
       {

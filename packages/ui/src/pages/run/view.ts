@@ -90,7 +90,11 @@ export class RunView {
   /** Loads the run and follows it: what a {@link Connection} is opened with. */
   readonly follow = async ({ signal: ending, onState, onEvent }: Connection): Promise<void> => {
     const { store } = this
-    const attempts = new Throttle(() => this.#loadAttempts(ending), attemptInterval, browserClock)
+    const attempts = new Throttle(
+      () => this.#loadAttempts(store.bars.firstOpen(), ending),
+      attemptInterval,
+      browserClock,
+    )
     try {
       await this.load(ending)
       if (!store.isLive) return
@@ -101,7 +105,7 @@ export class RunView {
         } else if (event.kind === 'change') {
           if (store.apply(event.change)) attempts.call()
           if (event.change.added.length > 0 && store.edges.count < store.nodes.count) {
-            await this.#loadEdges(ending)
+            await this.#loadEdges(store.edges.count, ending)
           }
         }
       }
@@ -117,18 +121,30 @@ export class RunView {
 
   async load(ending: AbortSignal): Promise<void> {
     const { store } = this
-    store.setHead(await readHead(store.id, ending))
+    const [edgesFrom, barsFrom] = [store.edges.count, store.bars.firstOpen()]
+    const [head, nodes, edges, timeline] = await Promise.all([
+      readHead(store.id, ending),
+      readNodes(store.id, 0, ending),
+      readEdges(store.id, edgesFrom, ending),
+      readTimeline(store.id, barsFrom, ending),
+    ])
+    // Events continue after the oldest of the answers: what one of them lacks comes once more.
+    const position = Math.min(head.position, nodes.position, edges.position, timeline.position)
+    store.setHead({ ...head, position })
+    store.addNodes(nodes)
+    store.addEdges(edges)
+    store.addBars(timeline)
     await Promise.all([
-      this.#loadNodes(ending),
-      this.#loadEdges(ending),
-      this.#loadAttempts(ending),
+      this.#loadNodes(nodes.next, ending),
+      this.#loadEdges(edges.next, ending),
+      this.#loadAttempts(timeline.next, ending),
     ])
     this.error.value = undefined
     this.isLoaded.value = true
   }
 
-  async #loadNodes(ending: AbortSignal): Promise<void> {
-    for (let from: number | null = 0; from !== null;) {
+  async #loadNodes(first: number | null, ending: AbortSignal): Promise<void> {
+    for (let from = first; from !== null;) {
       const page: Awaited<ReturnType<typeof readNodes>> = await readNodes(
         this.store.id,
         from,
@@ -139,8 +155,8 @@ export class RunView {
     }
   }
 
-  async #loadEdges(ending: AbortSignal): Promise<void> {
-    for (let from: number | null = this.store.edges.count; from !== null;) {
+  async #loadEdges(first: number | null, ending: AbortSignal): Promise<void> {
+    for (let from = first; from !== null;) {
       const page: Awaited<ReturnType<typeof readEdges>> = await readEdges(
         this.store.id,
         from,
@@ -151,8 +167,8 @@ export class RunView {
     }
   }
 
-  async #loadAttempts(ending: AbortSignal): Promise<void> {
-    for (let from: number | null = this.store.bars.firstOpen(); from !== null;) {
+  async #loadAttempts(first: number | null, ending: AbortSignal): Promise<void> {
+    for (let from = first; from !== null;) {
       const page: Awaited<ReturnType<typeof readTimeline>> = await readTimeline(
         this.store.id,
         from,

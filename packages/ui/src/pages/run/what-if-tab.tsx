@@ -42,9 +42,9 @@ export function WhatIfTab({ view }: { readonly view: RunView }): JSX.Element {
         </label>
         {own !== undefined && (
           <p>
-            this run would have taken <b class="num">{formatDuration(own.duration_ms)}</b>
+            this run would have taken <b class="num nowrap">{formatDuration(own.duration_ms)}</b>
             {own.recorded_ms > 0 && (
-              <span class="soft num">
+              <span class="soft num nowrap">
                 {' '}
                 instead of {formatDuration(own.recorded_ms)} (
                 {own.duration_ms <= own.recorded_ms ? '−' : '+'}

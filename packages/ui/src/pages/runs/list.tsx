@@ -9,7 +9,14 @@ import { link } from '../../app/route.ts'
 import { activeOutcomes, type RunCounts, type RunSummary } from '../../api/contract.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
-import { cancelRun, countRuns, followRuns, listRuns, type RunListQuery } from '../../api/runs.ts'
+import {
+  cancelRun,
+  countRuns,
+  followRuns,
+  listRuns,
+  resumeRun,
+  type RunListQuery,
+} from '../../api/runs.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
 import {
@@ -26,9 +33,9 @@ import { Share } from '../../parts/share.tsx'
 import { State } from '../../parts/state.tsx'
 import { useNow } from '../../parts/now.ts'
 import { TableWrap } from '../../parts/table-wrap.tsx'
-import { cancelAll, cancellable } from './cancel-all.ts'
 import { askForRun } from './new-run.tsx'
 import { takeIn, type RunFilter, type RunListState } from './list-store.ts'
+import { cancellable, resumable, steerAll } from './steer-all.ts'
 
 const filters = [
   ['', 'All'],
@@ -163,8 +170,9 @@ export function RunList(): JSX.Element {
     }))
   }, [])
   const chosen = runs.filter((run) => selected.value.has(run.id))
+  const isFiltered = state !== '' || q !== ''
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>Runs</h1>
@@ -172,9 +180,14 @@ export function RunList(): JSX.Element {
         </div>
         {has('POST /runs') && may('operator') && (
           <div class="row">
-            {runs.some(cancellable) && (state !== '' || q !== '') && (
+            {runs.some(resumable) && isFiltered && (
+              <button class="button" type="button" onClick={() => askToResumeAll(filter)}>
+                {icons.retry} Resume all that match
+              </button>
+            )}
+            {runs.some(cancellable) && isFiltered && (
               <button class="button danger" type="button" onClick={() => askToCancelAll(filter)}>
-                {icons.stop} Cancel all that fit
+                {icons.stop} Cancel all that match
               </button>
             )}
             <button class="button" type="button" onClick={() => void askForRun()}>
@@ -208,7 +221,7 @@ export function RunList(): JSX.Element {
       {list.value === undefined ? (
         error.value === undefined && <Loading />
       ) : runs.length === 0 ? (
-        <NoRuns isFiltered={state !== '' || q !== ''} />
+        <NoRuns isFiltered={isFiltered} />
       ) : (
         <TableWrap isCard>
           <table>
@@ -246,24 +259,50 @@ export function RunList(): JSX.Element {
   )
 }
 
+function wordsOf({ state, q }: RunFilter): string {
+  return [state, q === '' ? '' : `“${q}”`].filter((word) => word !== '').join(' and ')
+}
+
 function askToCancelAll(filter: RunFilter): void {
-  const words = [filter.state, filter.q === '' ? '' : `“${filter.q}”`].filter((word) => word !== '')
   ask({
-    title: 'Cancel all runs that fit the filter?',
-    consequence: `Every active run that fits ${words.join(' and ')} is cancelled, also those that are not listed yet. What runs may finish, nothing new starts.`,
+    title: 'Cancel all runs that match the filter?',
+    consequence: `Every active run that matches ${wordsOf(filter)} is cancelled, including those that are not listed yet. Attempts under way may finish; nothing new starts.`,
     verb: 'Cancel all of them',
     isDangerous: true,
     run: async () => {
-      const { cancelled, failed } = await cancelAll({
+      const { done, failed } = await steerAll({
         filter,
-        list: (cursor, limit) =>
-          listRuns({ ...named(filter), limit, ...(cursor !== undefined && { cursor }) }),
-        cancel: (id) => cancelRun(id, false),
+        isEligible: cancellable,
+        list: listFor(filter),
+        steer: (id) => cancelRun(id, false),
       })
       const rest = failed === 0 ? '' : ` ${failed} could not be cancelled.`
-      return `Cancelling ${plural(cancelled, 'run')}.${rest}`
+      return `Cancelling ${plural(done, 'run')}.${rest}`
     },
   })
+}
+
+function askToResumeAll(filter: RunFilter): void {
+  ask({
+    title: 'Resume all runs that match the filter?',
+    consequence: `Every run that matches ${wordsOf(filter)}, did not succeed and was started from a graph of this server continues: only what did not succeed runs again. This includes runs that are not listed yet.`,
+    verb: 'Resume all of them',
+    run: async () => {
+      const { done, failed } = await steerAll({
+        filter,
+        isEligible: resumable,
+        list: listFor(filter),
+        steer: resumeRun,
+      })
+      const rest = failed === 0 ? '' : ` ${failed} could not be resumed.`
+      return `Resumed ${plural(done, 'run')}.${rest}`
+    },
+  })
+}
+
+function listFor(filter: RunFilter): Parameters<typeof steerAll>[0]['list'] {
+  return (cursor, limit) =>
+    listRuns({ ...named(filter), limit, ...(cursor !== undefined && { cursor }) })
 }
 
 /** The state comes from the address, where anything may stand: the server says what it knows. */
@@ -371,6 +410,7 @@ function SearchBox({ q }: { readonly q: string }): JSX.Element {
   )
 }
 
+/** What is done with the runs that were selected one by one. */
 function Bulk({
   runs,
   onDone,
@@ -378,28 +418,43 @@ function Bulk({
   readonly runs: readonly RunSummary[]
   readonly onDone: () => void
 }): JSX.Element {
-  const open = runs.filter((run) => run.ended_at === null && run.is_steerable)
+  const open = runs.filter(cancellable)
+  const again = runs.filter(resumable)
+  const steerEach = async (
+    chosen: readonly RunSummary[],
+    steer: (id: string) => Promise<unknown>,
+    words: readonly [done: string, refused: string],
+  ): Promise<string> => {
+    const results = await Promise.allSettled(chosen.map((run) => steer(run.id)))
+    const failed = results.filter((result) => result.status === 'rejected').length
+    onDone()
+    return failed === 0
+      ? `${words[0]} ${plural(chosen.length, 'run')}.`
+      : `${failed} of ${plural(chosen.length, 'run')} could not be ${words[1]}.`
+  }
   const onCancel = (): void =>
     ask({
       title: `Cancel ${plural(open.length, 'run')}?`,
-      consequence: `What runs may finish, nothing new starts: ${open
-        .map((run) => run.title)
-        .slice(0, 5)
-        .join(', ')}${open.length > 5 ? ' …' : ''}.`,
+      consequence: `Attempts under way may finish; nothing new starts: ${titlesOf(open)}.`,
       verb: `Cancel ${plural(open.length, 'run')}`,
       isDangerous: true,
-      run: async () => {
-        const results = await Promise.allSettled(open.map((run) => cancelRun(run.id, false)))
-        const failed = results.filter((result) => result.status === 'rejected').length
-        onDone()
-        return failed === 0
-          ? `Cancelling ${plural(open.length, 'run')}.`
-          : `${failed} of ${open.length} could not be cancelled.`
-      },
+      run: () => steerEach(open, (id) => cancelRun(id, false), ['Cancelling', 'cancelled']),
+    })
+  const onResume = (): void =>
+    ask({
+      title: `Resume ${plural(again.length, 'run')}?`,
+      consequence: `Only what did not succeed runs again: ${titlesOf(again)}.`,
+      verb: `Resume ${plural(again.length, 'run')}`,
+      run: () => steerEach(again, resumeRun, ['Resumed', 'resumed']),
     })
   return (
     <div class="row">
       <span class="soft num">{formatCount(runs.length)} selected</span>
+      {again.length > 0 && (
+        <button class="button" type="button" onClick={onResume}>
+          {icons.retry} Resume
+        </button>
+      )}
       <button class="button danger" type="button" disabled={open.length === 0} onClick={onCancel}>
         {icons.stop} Cancel
       </button>
@@ -412,12 +467,27 @@ function Bulk({
   )
 }
 
+function titlesOf(runs: readonly RunSummary[]): string {
+  const titles = runs.slice(0, 5).map((run) => run.title)
+  return `${titles.join(', ')}${runs.length > titles.length ? ' …' : ''}`
+}
+
 function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
   if (isFiltered) {
     return (
-      <Empty title="No run fits the filter">
+      <Empty title="No run matches the filter">
         <p>
           <a href={link(['runs'])}>Show all runs</a>
+        </p>
+      </Empty>
+    )
+  }
+  if (has('POST /runs') && may('operator')) {
+    return (
+      <Empty title="No runs yet">
+        <p>
+          Start a graph of this server with the button above, or press <kbd>n</kbd>. A schedule
+          starts one by the clock.
         </p>
       </Empty>
     )

@@ -31,7 +31,7 @@ const interval = 5_000
 export function SchedulesPage(): JSX.Element {
   const { value, error, reload } = usePoll(listSchedules, interval, [])
   return (
-    <main class="page" id="content" tabIndex={-1}>
+    <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
         <div>
           <h1>Schedules</h1>

@@ -26,9 +26,16 @@ test('O1 a field for each property, or one for the whole input', () => {
       ['exact', 'exact', 'choice', false],
     ],
   )
+  const wholes = [undefined, { type: 'string' }, { type: 'array' }].flatMap((each) =>
+    fieldsOf(each),
+  )
   assert.deepEqual(
-    fieldsOf(undefined).map(({ name, kind }) => [name, kind]),
-    [['', 'json']],
+    wholes.map(({ name, kind, title, isRequired }) => [name, kind, title, isRequired]),
+    [
+      ['', 'json', 'Input, as JSON', false],
+      ['', 'text', 'Input', true],
+      ['', 'json', 'Input, as JSON', true],
+    ],
   )
 })
 
@@ -51,9 +58,12 @@ test('O2 empty fields are left out, and choices keep their type', () => {
   }
   assert.deepEqual(valueOf(fields, texts), { station: 'Oslo', days: 14, unit: 'C', exact: true })
   assert.deepEqual(valueOf(fieldsOf(undefined), { '': '[1, 2]' }), [1, 2])
+  assert.equal(valueOf(fieldsOf(undefined), {}), null)
+  assert.equal(valueOf(fieldsOf({ type: 'string' }), { '': 'Oslo' }), 'Oslo')
 })
 
 test('O3 a mistake in JSON names its field', () => {
   assert.throws(() => valueOf(fieldsOf(schema), { tags: '[1,' }), /“tags” is not JSON/)
-  assert.throws(() => valueOf(fieldsOf(undefined), {}), /“Input, as JSON” is not JSON/)
+  assert.throws(() => valueOf(fieldsOf(undefined), { '': 'Oslo' }), /“Input, as JSON” is not JSON/)
+  assert.throws(() => valueOf(fieldsOf({ type: 'array' }), {}), /“Input, as JSON” is not JSON/)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunSummary } from '../../../src/api/contract.ts'
-import { cancelAll } from '../../../src/pages/runs/cancel-all.ts'
+import { cancellable, resumable, steerAll } from '../../../src/pages/runs/steer-all.ts'
 
 function run(id: string, more: Partial<RunSummary> = {}): RunSummary {
   return {
@@ -32,10 +32,11 @@ test('C1 C2 all pages are cancelled, a few at a time, and a failure stops nothin
   let open = 0
   let most = 0
   const seen: string[] = []
-  const result = await cancelAll({
+  const result = await steerAll({
     filter: { state: 'active', q: 'nightly' },
+    isEligible: cancellable,
     list: async (cursor) => pages[cursor === undefined ? 0 : 1]!,
-    cancel: async (id) => {
+    steer: async (id) => {
       most = Math.max(most, ++open)
       await Promise.resolve()
       open--
@@ -43,7 +44,35 @@ test('C1 C2 all pages are cancelled, a few at a time, and a failure stops nothin
       if (id === 'a3') throw new Error('it has ended')
     },
   })
-  assert.deepEqual(result, { cancelled: 30, failed: 1 })
+  assert.deepEqual(result, { done: 30, failed: 1 })
   assert.ok(most <= 6)
   assert.ok(!seen.includes('x') && !seen.includes('done') && seen.includes('b'))
+})
+
+test('C3 failed runs whose graph is served are resumed once each, also when they fail again at once', async () => {
+  const failed = (id: string, graph: string | null): RunSummary =>
+    run(id, { outcome: 'failed', ended_at: 5, graph })
+  const pages = [
+    { runs: [failed('a', 'nightly'), failed('b', null)], next: 'second' },
+    { runs: [failed('c', 'nightly'), run('d')], next: null },
+  ]
+  const asked: (string | undefined)[] = []
+  const seen: string[] = []
+  const result = await steerAll({
+    filter: { state: 'failed', q: '' },
+    isEligible: resumable,
+    list: async (cursor) => {
+      asked.push(cursor)
+      return pages[cursor === undefined ? 0 : 1]!
+    },
+    steer: async (id) => seen.push(id),
+  })
+  assert.deepEqual(
+    [asked, seen],
+    [
+      [undefined, 'second'],
+      ['a', 'c'],
+    ],
+  )
+  assert.deepEqual(result, { done: 2, failed: 0 })
 })
