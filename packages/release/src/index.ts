@@ -45,6 +45,7 @@ export { Repository } from './git/repository.ts'
 export { checkTagFormat } from './git/tag-format.ts'
 
 // registry/: where it goes.
+export { needsPerson } from './registry/error-class.ts'
 export { npmRegistry, type NpmRegistryOptions } from './registry/npm/npm-registry.ts'
 export { openRegistries, type Registries } from './registry/open-registries.ts'
 export type { OtpPrompt } from './registry/npm/one-time-passwords.ts'

@@ -14,6 +14,7 @@ import { failureOf } from '../registry/error-class.ts'
 import { HttpClient } from '../registry/http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../registry/http/request.ts'
 import { requestWithRetry } from '../registry/http/retry.ts'
+import { readNpmConfig } from '../registry/npm/npmrc.ts'
 import type { ForgeApi, ForgeLack, ForgeRelease } from './api.ts'
 import { githubApi } from './github.ts'
 import { gitlabApi } from './gitlab.ts'
@@ -46,7 +47,10 @@ export async function openForge(options: OpenForgeOptions): Promise<Forge> {
   const { kind, root, env = process.env, kernel = systemKernel, ...wait } = options
   const remote = await runGit(root, ['remote', 'get-url', 'origin'], wait).catch(() => '')
   const api = (kind === 'github' ? githubApi : gitlabApi)(env, remote.trim())
-  return 'problem' in api ? unusableForge(kind, api) : new HttpForge(api, kernel)
+  if ('problem' in api) return unusableForge(kind, api)
+  // A proxy or an authority that leads to the registry leads to the forge as well.
+  const transportFor = await (await readNpmConfig({ folder: root, env })).transports(env)
+  return new HttpForge(api, new HttpClient({ kernel, connections: 2, transportFor }))
 }
 
 function unusableForge(kind: ForgeKind, lacks: ForgeLack): Forge {
@@ -67,11 +71,11 @@ class HttpForge implements Forge {
   readonly #kernel: Kernel
   readonly #http: HttpClient
 
-  constructor(api: ForgeApi, kernel: Kernel) {
+  constructor(api: ForgeApi, http: HttpClient) {
     this.url = api.url
     this.#api = api
-    this.#kernel = kernel
-    this.#http = new HttpClient({ kernel, connections: 2 })
+    this.#kernel = http.kernel
+    this.#http = http
   }
 
   async announce(release: ForgeRelease, wait: WaitOptions = {}): Promise<'made' | 'there'> {

@@ -3,8 +3,8 @@
  *
  * Invariants, quoted by the tests:
  *  O1  A version that a commit of this history has made (`heddle release version`), and that was published
- *      from a commit without it and with other files, is another release: two branches have made the
- *      same version.
+ *      from a commit without it and with other files or ranges, is another release: two branches have made
+ *      the same version.
  *  O2  The first release of a package, as its commits say, that is on the registry already: its last
  *      release has no tag here, so what changed since is unknown, unless its files did not change.
  *  O3  A published version whose package has changed since, and that no commit has raised, is reported.
@@ -12,11 +12,22 @@
 import path from 'node:path'
 import { isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
-import type { PlannedPackage, WorkspacePackage } from '../model.ts'
+import { otherRanges, type InstalledRanges } from '../manifest/workspace-ranges.ts'
+import type { PlannedPackage, ReleasePlan, WorkspacePackage } from '../model.ts'
 import { versionTrailer } from '../version/trailer.ts'
 import { CommitLog } from './commit-log.ts'
 import type { Repository } from './repository.ts'
 import { runGit } from './run-git.ts'
+
+/** Where package managers have their catalogs. */
+const catalogFiles = ['package.json', 'pnpm-workspace.yaml', '.yarnrc.yml']
+
+/** What is known of a version that is on the registry. */
+interface Published {
+  /** The commit that it was published from. */
+  readonly from: string | undefined
+  readonly ranges?: InstalledRanges | undefined
+}
 
 export class VersionOrigins {
   readonly #repository: Repository
@@ -48,10 +59,11 @@ export class VersionOrigins {
    */
   async isOther(
     { package: of, version }: PlannedPackage,
-    from: string | undefined,
-    isFromCommits: boolean,
+    { from, ranges = {} }: Published,
+    plan: ReleasePlan,
     wait: WaitOptions,
   ): Promise<boolean> {
+    const isFromCommits = plan.source === 'commits'
     const made = this.#made.get(`${of.name}@${version}`) ?? []
     if (made.length === 0) {
       if (!isFromCommits) return false
@@ -61,8 +73,60 @@ export class VersionOrigins {
     for (const commit of made) {
       if (await this.#contains(from, commit, wait)) continue
       if (await this.#differs(of, from, commit, wait)) return true
+      if (await this.#hasOtherRanges(of, ranges, commit, plan, wait)) return true
     }
     return false
+  }
+
+  /**
+   * Whether the commit that made the version says other ranges than those that are published, with the same files. Its own
+   * versions count and not those of today: what a published package needs may have moved on since.
+   */
+  async #hasOtherRanges(
+    of: WorkspacePackage,
+    published: InstalledRanges,
+    commit: string,
+    plan: ReleasePlan,
+    wait: WaitOptions,
+  ): Promise<boolean> {
+    const packages = new Map(plan.packages)
+    for (const name of new Set(of.dependencies.map((each) => each.name))) {
+      const planned = plan.packages.get(name)
+      if (planned === undefined) continue
+      const version = await this.#versionIn(commit, planned.package, wait)
+      if (version === undefined) packages.delete(name)
+      else packages.set(name, { ...planned, package: { ...planned.package, version }, version })
+    }
+    const then = { ...plan, packages }
+    const others = otherRanges(of, then, published)
+    if (others.length === 0) return false
+    if (others.some(({ listed }) => !listed.range.startsWith('catalog:'))) return true
+    return this.#hasSameCatalogs(commit, wait)
+  }
+
+  /** The version of a package in a commit; undefined where the commit has no such package. */
+  async #versionIn(
+    commit: string,
+    of: WorkspacePackage,
+    wait: WaitOptions,
+  ): Promise<string | undefined> {
+    try {
+      const name = `${commit}:./${this.#inside(of.manifestFile)}`
+      const text = await runGit(this.#repository.root, ['cat-file', 'blob', name], wait)
+      const { version } = JSON.parse(text) as { readonly version?: unknown }
+      return typeof version === 'string' ? version : undefined
+    } catch (error) {
+      if (isError(error, 'HDL_COMMAND_FAILED') || error instanceof SyntaxError) return undefined
+      throw error
+    }
+  }
+
+  /** Catalogs of today say nothing about a commit whose files had others. */
+  async #hasSameCatalogs(commit: string, wait: WaitOptions): Promise<boolean> {
+    const { head } = this.#repository
+    const files = catalogFiles.flatMap((file) => [`${commit}:./${file}`, `${head}:./${file}`])
+    const hashes = await this.#hashes(files, wait)
+    return catalogFiles.every((_, index) => hashes[2 * index] === hashes[2 * index + 1])
   }
 
   /** O3: the names of packages whose folder differs between the commit they were published from and now. */
@@ -71,7 +135,7 @@ export class VersionOrigins {
     wait: WaitOptions,
   ): Promise<string[]> {
     const { head } = this.#repository
-    const trees = await this.#trees(
+    const trees = await this.#hashes(
       published.flatMap(({ of, from }) => [this.#pathIn(from, of), this.#pathIn(head, of)]),
       wait,
     )
@@ -88,7 +152,7 @@ export class VersionOrigins {
     commit: string,
     wait: WaitOptions,
   ): Promise<boolean> {
-    const [before, now] = await this.#trees(
+    const [before, now] = await this.#hashes(
       [this.#pathIn(from, of), this.#pathIn(commit, of)],
       wait,
     )
@@ -116,12 +180,15 @@ export class VersionOrigins {
 
   /** The folder of a package in a commit, as Git names it: from the root of the workspace. */
   #pathIn(commit: string, { folder }: WorkspacePackage): string {
-    const inside = path.relative(this.#repository.root, folder).split(path.sep).join('/')
-    return `${commit}:./${inside}`
+    return `${commit}:./${this.#inside(folder)}`
   }
 
-  /** The hash of each tree; undefined where there is none. One process of Git for all of them. */
-  async #trees(names: readonly string[], wait: WaitOptions): Promise<(string | undefined)[]> {
+  #inside(file: string): string {
+    return path.relative(this.#repository.root, file).split(path.sep).join('/')
+  }
+
+  /** The hash of each tree or file; undefined where there is none. One process of Git for all of them. */
+  async #hashes(names: readonly string[], wait: WaitOptions): Promise<(string | undefined)[]> {
     if (names.length === 0) return []
     const args = ['cat-file', '--batch-check=%(objectname)']
     const text = await runGit(this.#repository.root, args, wait, `${names.join('\n')}\n`)

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import { readTags } from './commit-log.ts'
+import { refuseForeignRepository } from './foreign-repository.ts'
 import { runGit } from './run-git.ts'
 
 export interface ChangedFile {
@@ -23,14 +24,20 @@ export class Repository {
   readonly head: string
   /** null until Git was asked; the same for all tags of a release. */
   #knownTagger: string | undefined | null = null
+  /** Undefined until Git was asked. */
+  #isSigning: boolean | undefined
 
   private constructor(root: string, head: string) {
     this.root = root
     this.head = head
   }
 
-  /** Undefined outside of a repository, and in one without a commit. */
+  /**
+   * Undefined outside of a repository, and in one without a commit.
+   * @throws `HDL_PREFLIGHT` when variables name another repository.
+   */
   static async open(root: string, wait: WaitOptions = {}): Promise<Repository | undefined> {
+    await refuseForeignRepository(root, wait)
     try {
       const head = await runGit(root, ['rev-parse', '--verify', 'HEAD^{commit}'], wait)
       return new Repository(root, head.trim())
@@ -107,8 +114,10 @@ export class Repository {
 
   /** The branch that is checked out; undefined for a commit alone. */
   async branch(wait: WaitOptions = {}): Promise<string | undefined> {
-    const name = (await runGit(this.root, ['rev-parse', '--abbrev-ref', 'HEAD'], wait)).trim()
-    return name === 'HEAD' ? undefined : name
+    // Not `--abbrev-ref`: beside a tag of the same name it answers `heads/main`.
+    const args = ['rev-parse', '--symbolic-full-name', 'HEAD']
+    const name = (await runGit(this.root, args, wait)).trim()
+    return name.startsWith(branches) ? name.slice(branches.length) : undefined
   }
 
   /**
@@ -155,18 +164,19 @@ export class Repository {
   /**
    * Makes tags on the released commit, or another one, by name with their messages, and returns the names of those it
    * made. All of them with two processes of Git, whatever their number: starting one takes longer than
-   * its work.
+   * its work. With `tag.gpgSign` Git makes and signs them one by one.
    *
    * A tag that exists stays as it is. Whether it stands for the same commit is not asked: a release
    * that is finished on a later commit keeps the tags it has.
    *
-   * *Cancellation*: ends Git; either all of these tags are made or none.
+   * *Cancellation*: ends Git; either all of these tags are made or none, or some where they are signed.
    */
   async makeTags(
     messages: ReadonlyMap<string, string>,
     wait: WaitOptions = {},
     commit: string = this.head,
   ): Promise<ReadonlySet<string>> {
+    if (await this.#signsTags(wait)) return this.#signTags(messages, commit, wait)
     let missing = messages
     for (let tries = 1; ; tries++) {
       try {
@@ -182,6 +192,34 @@ export class Repository {
         missing = left
       }
     }
+  }
+
+  /** Git signs only tags that it makes itself, one process for each. */
+  async #signTags(
+    messages: ReadonlyMap<string, string>,
+    commit: string,
+    wait: WaitOptions,
+  ): Promise<ReadonlySet<string>> {
+    const made = new Set<string>()
+    for (const [name, message] of messages) {
+      try {
+        await runGit(this.root, ['tag', '--sign', '--message', message, '--', name, commit], wait)
+        made.add(name)
+      } catch (error) {
+        if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
+        if (!(await this.tags(wait)).has(name)) throw error
+      }
+    }
+    return made
+  }
+
+  /** Whether the user has asked Git to sign every tag. */
+  async #signsTags(wait: WaitOptions): Promise<boolean> {
+    if (this.#isSigning === undefined) {
+      const args = ['config', '--type=bool', '--default=false', '--get', 'tag.gpgSign']
+      this.#isSigning = (await runGit(this.root, args, wait)).trim() === 'true'
+    }
+    return this.#isSigning
   }
 
   /** The object that each tag points to: one with the message, or the commit where Git knows no user. */
@@ -232,6 +270,8 @@ export class Repository {
     await runGit(this.root, ['push', remote, ...refs], wait)
   }
 }
+
+const branches = 'refs/heads/'
 
 function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')

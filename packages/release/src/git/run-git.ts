@@ -10,8 +10,8 @@ const lockPause = 500
 /** Bytes of one answer. One commit may change very many files. */
 const longestAnswer = 256 * 2 ** 20
 
-/** Names of files as they are, and not in quotes with numbers for letters. */
-const settings = ['--no-pager', '-c', 'core.quotePath=false']
+/** Names of files as they are, and not in quotes with numbers for letters. No signatures between the lines of a log. */
+const settings = ['--no-pager', '-c', 'core.quotePath=false', '-c', 'log.showSignature=false']
 
 /**
  * English, because what failed is recognised by its text. In UTF-8, for hooks. Nothing is asked in the terminal: a

@@ -1,5 +1,8 @@
+import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { isError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
+import { describe } from '@heddle/core/lowlevel'
+import { refuseForeignRepository } from '../git/foreign-repository.ts'
 import { runGit } from '../git/run-git.ts'
 import { ownFolder } from '../own-files.ts'
 
@@ -26,10 +29,17 @@ export interface ReleaseFolder {
  * `.git/heddle`, shared by all work trees of a repository; `.heddle` in a folder without Git.
  *
  * *Cancellation*: ends the question to Git; nothing is left behind.
+ * @throws `HDL_STORE_FAILED` when there is a file of this name; `HDL_PREFLIGHT` when variables name another repository.
  */
 export async function releaseFolder(root: string, signal?: AbortSignal): Promise<ReleaseFolder> {
   const git = await gitFolder(root, signal)
   const folder = path.join(git ?? root, git === undefined ? ownFolder : 'heddle')
+  const found = await stat(folder).catch(() => undefined)
+  if (found?.isDirectory() === false) {
+    const cause =
+      'it is not a folder, and releases keep their lock and journal in one. Move it away'
+    throw new HeddleError('HDL_STORE_FAILED', { store: folder, action: 'be used', cause })
+  }
   return {
     folder,
     lock: path.join(folder, 'release.lock'),
@@ -42,9 +52,30 @@ export async function releaseFolder(root: string, signal?: AbortSignal): Promise
   }
 }
 
-async function gitFolder(root: string, signal?: AbortSignal): Promise<string | undefined> {
+/**
+ * The same, made where it is not there yet.
+ *
+ * *Cancellation*: as {@link releaseFolder}.
+ * @throws `HDL_STORE_FAILED`.
+ */
+export async function makeReleaseFolder(
+  root: string,
+  signal?: AbortSignal,
+): Promise<ReleaseFolder> {
+  const found = await releaseFolder(root, signal)
   try {
-    const wait = signal === undefined ? {} : { signal }
+    await mkdir(found.folder, { recursive: true })
+  } catch (error) {
+    const details = { store: found.folder, action: 'be made', cause: describe(error) }
+    throw new HeddleError('HDL_STORE_FAILED', details, { cause: error })
+  }
+  return found
+}
+
+async function gitFolder(root: string, signal?: AbortSignal): Promise<string | undefined> {
+  const wait = signal === undefined ? {} : { signal }
+  await refuseForeignRepository(root, wait)
+  try {
     const found = await runGit(root, ['rev-parse', '--git-common-dir'], wait)
     return path.resolve(root, found.trimEnd())
   } catch (error) {

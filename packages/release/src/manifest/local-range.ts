@@ -27,12 +27,14 @@ export interface ListedRange {
 }
 
 const localProtocol = /^(?:workspace|catalog|link|file|portal|patch|exec|git\+file):/i
+/** The same as one of several parts: `^1.0.0 || workspace:^`. */
+const localPart = /\|\|\s*(?:workspace|catalog|link|file|portal|patch|exec):/i
 const aliasedLocal = /^npm:.*@(?:workspace|catalog|link|file|portal):/i
 /** What npm takes for a folder or a file: `../p`, `~/p`, `/p`, `C:\p`, `p.tgz`. */
 const localPath = /^(?:\.|~\/|\/|[a-z]:[\\/])|^[^:]*\.(?:tgz|tar\.gz|tar)$/i
 
 export function isLocalRange(range: string): boolean {
-  return localProtocol.test(range) || aliasedLocal.test(range) || localPath.test(range)
+  return [localProtocol, localPart, aliasedLocal, localPath].some((kind) => kind.test(range))
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -9,7 +9,7 @@ export function badManifest(file: string, problem: string, cause?: unknown): Hed
 }
 
 /**
- * Its text, with the byte order mark if it has one. Bytes that are no UTF-8 are refused: they could
+ * Its text, with the byte order mark if it has one. Bytes that are not UTF-8 are refused: they could
  * not be written back as they were.
  *
  * @throws `HDL_BAD_MANIFEST`, `HDL_STORE_FAILED` when it cannot be read.

@@ -1,6 +1,6 @@
 import semver from 'semver'
 import { HeddleError } from '@heddle/core'
-import type { PlannedPackage, ReleasePlan } from '../model.ts'
+import type { PlannedPackage, ReleasePlan, Workspace } from '../model.ts'
 import {
   dependencyGroups,
   isFields,
@@ -10,6 +10,7 @@ import {
   throwFirst,
   type Fields,
 } from './local-range.ts'
+import { badManifest } from './manifest-text.ts'
 import { RangeResolver } from './resolve-range.ts'
 
 export interface ReleaseManifestOptions {
@@ -41,6 +42,45 @@ const replaceable = new Set([
   'umd:main',
   'unpkg',
 ])
+
+/** Fields that Yarn takes from `publishConfig`, where they are not empty. */
+const replacedByYarn = [
+  'type',
+  'main',
+  'browser',
+  'module',
+  'exports',
+  'imports',
+  'bin',
+  'types',
+  'typings',
+]
+
+/** As Yarn packs it: the fields are in their place, and `publishConfig` stays whole. */
+function asYarn(manifest: Fields): Record<string, unknown> {
+  const { publishConfig } = manifest
+  if (!isFields(publishConfig)) return { ...manifest }
+  const replaced = Object.entries(publishConfig).filter(
+    ([key, value]) => replacedByYarn.includes(key) && Boolean(value),
+  )
+  return { ...manifest, ...Object.fromEntries(replaced) }
+}
+
+/** The fields as the package manager of the workspace packs them. npm takes none from `publishConfig`. */
+function packedFields(manifest: Fields, tool: Workspace['tool']): Record<string, unknown> {
+  switch (tool) {
+    case 'npm':
+      return { ...manifest }
+    case 'yarn':
+      return asYarn(manifest)
+    case 'pnpm':
+      return withPublishConfig(asPnpm(manifest))
+    case 'bun':
+    case 'uv':
+    case 'single':
+      return withPublishConfig(manifest)
+  }
+}
 
 /** With the fields of `publishConfig` in their place; what is left there is for the registry client. */
 function withPublishConfig(manifest: Fields): Record<string, unknown> {
@@ -94,20 +134,44 @@ function buildMetadata({ raw, version }: semver.SemVer): string {
 }
 
 /**
+ * JSON.parse() reads `1e999` as Infinity, which JSON.stringify() writes as null: the archive would hold another
+ * manifest. Returns the path of the first such number.
+ */
+function findInfinite(manifest: Fields): string | undefined {
+  const left: { readonly at: string; readonly value: unknown }[] = [{ at: '', value: manifest }]
+  // It grows on the way.
+  for (const { at, value } of left) {
+    if (value === Infinity || value === -Infinity) return at
+    if (typeof value !== 'object' || value === null) continue
+    for (const [key, inner] of Object.entries(value)) {
+      left.push({ at: at === '' ? key : `${at}.${key}`, value: inner })
+    }
+  }
+  return undefined
+}
+
+/** As it is read back from the archive: `-0` is written as 0. */
+function asWritten(file: string, manifest: Fields): Fields {
+  const infinite = findInfinite(manifest)
+  if (infinite === undefined) return JSON.parse(JSON.stringify(manifest)) as Fields
+  const problem = `"${infinite}" is a number too large for JavaScript, which would publish it as null: write a smaller one, or put it in quotes`
+  throw badManifest(file, problem)
+}
+
+/**
  * The manifest that goes into the archive: the one of the package with the planned version, the
- * fields of `publishConfig` in place, and every range as others can install it (the table is in
+ * fields of `publishConfig` in place where the package manager puts them there, and every range as others can install it (the table is in
  * resolve-range.ts). Keys keep their order; everything else is as it was.
  *
- * @throws `HDL_LOCAL_RANGE` naming package, group and range; `errors` has all of them.
+ * @throws `HDL_LOCAL_RANGE` naming package, group and range; `errors` has all of them. `HDL_BAD_MANIFEST` naming a number
+ * that JSON cannot write.
  */
 export function releaseManifest(
   planned: PlannedPackage,
   plan: ReleasePlan,
   options: ReleaseManifestOptions = {},
 ): Fields {
-  const own = planned.package.manifest
-  const isPnpm = plan.workspace.tool === 'pnpm'
-  const manifest = withPublishConfig(isPnpm ? asPnpm(own) : own)
+  const manifest = packedFields(planned.package.manifest, plan.workspace.tool)
   checkIdentity(planned, manifest)
   manifest['version'] = planned.version
   if (options.devDependencies === 'omit') delete manifest['devDependencies']
@@ -130,5 +194,5 @@ export function releaseManifest(
     }
   }
   throwFirst(errors)
-  return manifest
+  return asWritten(planned.package.manifestFile, manifest)
 }

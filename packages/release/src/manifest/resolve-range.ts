@@ -4,7 +4,8 @@
  * | in the workspace               | released                                   |
  * |--------------------------------|--------------------------------------------|
  * | `workspace:*`, `workspace:`    | `1.2.3`                                    |
- * | `workspace:^`, `workspace:~`   | `^1.2.3`, `~1.2.3`                         |
+ * | `workspace:^`, `workspace:~`, `workspace:>=` | `^1.2.3`, `~1.2.3`, `>=1.2.3` |
+ * | `^0.9.0 \|\| workspace:^`      | `^0.9.0 \|\| ^1.2.3`                       |
  * | `workspace:1.x`, `workspace:^1.0.0` | `1.x`, `^1.0.0`; moved as below if it must be |
  * | `workspace:../p`               | `1.2.3`; `npm:p@1.2.3` under another name  |
  * | `workspace:p@^`, `npm:p@workspace:^` | `npm:p@^1.2.3`                       |
@@ -21,11 +22,13 @@
  * error, and so is a range that leads to a private package, unless it is bundled or in devDependencies.
  */
 import path from 'node:path'
+import semver from 'semver'
 import { suggest } from '@heddle/core/lowlevel'
 import type { PlannedPackage, ReleasePlan, WorkspacePackage } from '../model.ts'
 import { bundledNames } from './bundled-names.ts'
 import { isLocalRange, localRangeError, type ListedRange } from './local-range.ts'
 import { movedRange } from './moved-range.ts'
+import { hasWorkspacePart, rangeOfVersion, withVersion } from './workspace-range.ts'
 
 const alias = /^(?<name>(?:@[^/@]+\/)?[^/@]+)@(?<range>.*)$/
 
@@ -44,6 +47,7 @@ export class RangeResolver {
   /** @throws `HDL_LOCAL_RANGE` when it cannot be said what it means outside of the workspace. */
   resolve(listed: ListedRange): string {
     const { dependency, range } = listed
+    if (hasWorkspacePart(range)) return this.#parts(listed)
     if (range.startsWith('workspace:')) {
       return this.#workspace(listed, range.slice('workspace:'.length))
     }
@@ -53,6 +57,15 @@ export class RangeResolver {
     if (isLocalRange(range)) return this.#folder(listed, range.replace(/^\w+:/, ''), '^')
     const target = this.#planned(dependency)
     return target === undefined ? range : this.#moved(listed, target, range)
+  }
+
+  #parts(listed: ListedRange): string {
+    const target = this.#released(listed, listed.dependency)
+    const range = withVersion(listed.range, target.version)
+    if (semver.validRange(range) === null) {
+      throw localRangeError(this.#package.name, listed, `"${range}" is not a range`)
+    }
+    return this.#moved(listed, target, range)
   }
 
   #workspace(listed: ListedRange, spec: string): string {
@@ -78,9 +91,11 @@ export class RangeResolver {
 
   #version(listed: ListedRange, target: PlannedPackage, spec: string): string {
     if (this.#isExact(target)) return target.version
-    if (spec === '' || spec === '*') return target.version
-    if (spec === '^' || spec === '~') return `${spec}${target.version}`
-    return this.#moved(listed, target, spec)
+    if (spec === '<' || spec === '>') {
+      const problem = `its own version ${target.version} is not in it`
+      throw localRangeError(this.#package.name, listed, problem)
+    }
+    return rangeOfVersion(spec, target.version) ?? this.#moved(listed, target, spec)
   }
 
   /** S2: what a snapshot needs of itself. */

@@ -6,13 +6,11 @@
  */
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
-import packlist from 'npm-packlist'
 import { HeddleError, job, type Job } from '@heddle/core'
 import { isFields, type Fields } from '../manifest/local-range.ts'
 import { isOurs } from '../own-files.ts'
 import { bundleOf, type BundledPackage } from './bundled.ts'
 import { byPath } from './archive-entry.ts'
-import { packThreads } from './threads.ts'
 
 export interface FileListOptions {
   readonly name: string
@@ -74,17 +72,26 @@ function archivePath(
   return { path: path.posix.join(owner.location, inside), owner }
 }
 
-/** As pnpm recognises them. */
+/** As pnpm looks for them at the root. */
 const license = /^licen[sc]e(?:\..*)?$/i
+
+/** As pnpm recognises them in a package: in any folder, so also one of code from elsewhere. */
+const anyLicense = /licen[sc]e/i
 
 /** As Yarn recognises them. */
 const changelog = /^changelog(?:\..*)?$/i
 
-/** Made for the thread; called by {@link filesToPack}. */
-const listFiles: Job<FileListOptions, ListedFile[]> = job(
+/**
+ * The files below `package/`, sorted, without the package's own manifest.
+ *
+ * @throws `HDL_PACK_FAILED`
+ */
+export const listFiles: Job<FileListOptions, ListedFile[]> = job(
   { name: 'list the files of a package', place: 'thread', module: import.meta.url },
   async (options: FileListOptions): Promise<ListedFile[]> => {
     checkInside(options)
+    // Loaded in the thread alone.
+    const { default: packlist } = await import('npm-packlist')
     const { root, packages } = await bundleOf(options.name, options.folder, options.manifest)
     const prefix = await realpath(options.root)
     // Without them npm packs what is at the root, so that is what `npm pack` does there. Of the packages of the
@@ -98,14 +105,17 @@ const listFiles: Job<FileListOptions, ListedFile[]> = job(
       const file = path.resolve(root.path, relative)
       const { path: place, owner } = archivePath(root, packages, relative)
       if (place === 'package.json' || isOurs(place)) continue
+      const status = await lstat(file)
+      // As npm: no links, which may lead out of the package, and no pipes, whose reader waits for ever.
+      if (!status.isFile()) continue
       const isManifest = place === path.posix.join(owner.location, 'package.json')
       // What is not marked as executable on Windows is so elsewhere only by chance.
-      const isMarked = options.onlyBinsRun !== true && ((await lstat(file)).mode & 0o100) !== 0
+      const isMarked = options.onlyBinsRun !== true && (status.mode & 0o100) !== 0
       const isExecutable = isBin.has(place) || isMarked
       const entry = { path: place, file, isExecutable }
       files.set(place, isManifest ? { ...entry, manifestOf: owner.folder } : entry)
     }
-    const hasLicense = [...files.keys()].some((place) => license.test(place))
+    const hasLicense = [...files.keys()].some((place) => anyLicense.test(place))
     if (options.takesRootLicense === true && root.path !== prefix && !hasLicense) {
       for (const place of (await readdir(prefix)).filter((name) => license.test(name))) {
         files.set(place, { path: place, file: path.join(prefix, place), isExecutable: false })
@@ -119,13 +129,3 @@ const listFiles: Job<FileListOptions, ListedFile[]> = job(
     return [...files.values()].sort(byPath)
   },
 )
-
-/**
- * The files below `package/`, sorted, without the package's own manifest.
- *
- * @throws `HDL_PACK_FAILED`
- */
-export function filesToPack(options: FileListOptions, signal: AbortSignal): Promise<ListedFile[]> {
-  const { name } = listFiles
-  return packThreads().run({ module: import.meta.url, job: name, input: options }, { signal })
-}

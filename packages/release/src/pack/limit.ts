@@ -1,11 +1,11 @@
 import { HeddleError, isError } from '@heddle/core'
-import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 
 /**
  * One signal for the caller's signal and deadline, and the error to give when it ended something.
  *
  * @example
- * using limit = new Limit('Packing', { deadline: 5_000 })
+ * using limit = new Limit('Packing', { signal: new AbortController().signal })
  * limit.signal.aborted // => false
  */
 export class Limit implements Disposable {
@@ -13,14 +13,16 @@ export class Limit implements Disposable {
   readonly #what: string
   readonly #stop: () => void
 
-  constructor(what: string, wait: WaitOptions, kernel: Kernel = systemKernel) {
+  /** A deadline needs the clock of a kernel. */
+  constructor(what: string, wait: Pick<WaitOptions, 'signal'> & { readonly deadline?: never })
+  constructor(what: string, wait: WaitOptions, kernel: Kernel)
+  constructor(what: string, { signal, deadline }: WaitOptions, kernel?: Kernel) {
     this.#what = what
-    const { signal, deadline } = wait
     const controller = new AbortController()
     this.signal =
       signal === undefined ? controller.signal : AbortSignal.any([signal, controller.signal])
     const timer =
-      deadline === undefined || deadline === Infinity
+      deadline === undefined || deadline === Infinity || kernel === undefined
         ? undefined
         : kernel.clock.setTimer(deadline, () => {
             controller.abort(new HeddleError('HDL_TIMEOUT', { what, limit: deadline }))

@@ -21,7 +21,7 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { HeddleError } from '@heddle/core'
-import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
+import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import { checkNoLocalRanges, isFields, type Fields } from '../manifest/local-range.ts'
 import { formatLike, parseJsonManifest, readManifest } from '../manifest/manifest-text.ts'
 import { releaseManifest, type ReleaseManifestOptions } from '../manifest/npm-manifest.ts'
@@ -29,9 +29,12 @@ import { withValueAt } from '../manifest/text-edit.ts'
 import type { PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
 import { npmPins } from '../pin/npm-pins.ts'
 import type { ArchiveEntry } from './archive-entry.ts'
-import { filesToPack, type ListedFile } from './file-list.ts'
+import type { WrittenArchive } from './archive-job.ts'
+import { listFiles, type ListedFile } from './file-list.ts'
 import { Limit } from './limit.ts'
-import { writeArchive, type WrittenArchive } from './write-archive.ts'
+import { readmePath, rememberReadme } from './readme.ts'
+import { runInPackThread } from './threads.ts'
+import { writeArchive } from './write-archive.ts'
 
 export interface PackOptions extends WaitOptions {
   /** Where the archives go; made when absent. Outside of the packages, or they would be packed. */
@@ -46,11 +49,16 @@ export interface PackNpmOptions extends PackOptions, ReleaseManifestOptions {
    * been edited since.
    */
   readonly manifestFrom?: 'plan' | 'disk' | 'pinned'
+  /** Called with what the archive holds, as paths below `package/`. What it throws removes the archive. */
+  readonly accept?: (manifest: Fields, files: readonly string[]) => void
 }
 
-/** Unlike npm's, names that differ give files that differ: `@a/b` and `a-b` are two packages. */
+/**
+ * Unlike npm's, packages that differ give files that differ: `@a/b` and `a-b`, or version `1.0.0-1.0.0` of `a` and
+ * `1.0.0` of `a-1.0.0`.
+ */
 export function tarballName(name: string, version: string): string {
-  return `${name.replace('/', '+')}-${version}.tgz`
+  return `${name.replace('/', '+')}@${version}.tgz`
 }
 
 async function sourceOf(
@@ -82,6 +90,9 @@ function pinnedSource(planned: PlannedPackage, plan: ReleasePlan): PlannedPackag
 /** The manifest of the package, and those of the packages that it bundles. */
 const manifestPath = /^package\/(?:(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+\/)?package\.json$/
 
+/** Manifests, and what the page of the package shows. */
+const wantedTexts = new RegExp(`${manifestPath.source}|${readmePath.source}`, 'i')
+
 /** What the archive holds, read back (K3). */
 function proveContent(
   name: string,
@@ -89,10 +100,9 @@ function proveContent(
   entries: readonly ArchiveEntry[],
   manifest: Fields,
 ): void {
-  const manifests = Array.from(content.texts, ([place, text]): [string, Fields] => [
-    place,
-    parseJsonManifest(`${file}: ${place}`, text),
-  ])
+  const manifests = Array.from(content.texts).flatMap(([place, text]): [string, Fields][] =>
+    manifestPath.test(place) ? [[place, parseJsonManifest(`${file}: ${place}`, text)]] : [],
+  )
   const own = manifests.find(([place]) => place === 'package/package.json')?.[1]
   const isSame =
     isDeepStrictEqual(
@@ -149,7 +159,7 @@ export async function packNpm(
   options: PackNpmOptions,
 ): Promise<PackedPackage> {
   const { name } = planned.package
-  using limit = new Limit(`Packing ${name}`, options, options.kernel)
+  using limit = new Limit(`Packing ${name}`, options, options.kernel ?? systemKernel)
   const asLimited = (error: unknown): never => {
     throw limit.error(error)
   }
@@ -157,7 +167,8 @@ export async function packNpm(
   const manifest = releaseManifest(source, plan, options)
   const style = await readManifest(source.package.manifestFile)
   const { root, packages, tool } = plan.workspace
-  const files = await filesToPack(
+  const files = await runInPackThread(
+    listFiles,
     {
       name,
       folder: source.package.folder,
@@ -181,19 +192,25 @@ export async function packNpm(
   }
   const entries = [own, ...files.map((listed) => entryFor(listed, plan, options))]
   const file = path.resolve(options.folder, tarballName(name, planned.version))
-  const task = { file, source: { kind: 'tar', entries }, readBack: manifestPath } as const
+  const task = { file, source: { kind: 'tar', entries }, readBack: wantedTexts } as const
   const written = await writeArchive(task, limit.signal).catch(asLimited)
   try {
     proveContent(name, written, entries, manifest)
+    options.accept?.(
+      manifest,
+      written.content.files.map((each) => each.slice('package/'.length)),
+    )
   } catch (error) {
     await rm(file, { force: true })
     throw error
   }
-  return {
+  const packed: PackedPackage = {
     name,
     version: planned.version,
     ecosystem: 'npm',
     artifacts: [written.artifact],
     manifest,
   }
+  rememberReadme(packed, written.content.texts)
+  return packed
 }

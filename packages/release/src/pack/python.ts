@@ -39,7 +39,7 @@ import type { PackOptions } from './npm.ts'
 import { buildByBackend, findBuilder, type PythonBuilder } from './python/backend.ts'
 import { parseMetadata } from './python/metadata.ts'
 import { buildItself, type PythonSource } from './python/own-builder.ts'
-import type { WrittenArchive } from './write-archive.ts'
+import type { WrittenArchive } from './archive-job.ts'
 
 export interface PackPythonOptions extends PackOptions {
   /** Who builds. When absent: `uv` if it is installed, else `build`, else our own builder. */

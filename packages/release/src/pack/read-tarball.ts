@@ -1,7 +1,7 @@
 /** Reading back what was packed: the proof is in the archive, not in what we meant to write. */
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
-import { Parser, type ReadEntry } from 'tar'
+import type { ReadEntry } from 'tar'
 import { through } from './pieces.ts'
 
 export interface ArchiveContent {
@@ -21,6 +21,8 @@ async function textOf(entry: ReadEntry): Promise<string> {
 export async function readTarball(file: string, wanted: RegExp): Promise<ArchiveContent> {
   const files: string[] = []
   const texts: Promise<[path: string, text: string]>[] = []
+  // Loaded where an archive is read: most processes only start the thread that does it.
+  const { Parser } = await import('tar')
   const parser = new Parser({
     strict: true,
     onReadEntry: (entry) => {

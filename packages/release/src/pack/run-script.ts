@@ -1,5 +1,10 @@
 import path from 'node:path'
-import { runCommand, type CommandOptions, type CommandResult } from '@heddle/core/lowlevel'
+import {
+  runCommand,
+  systemKernel,
+  type CommandOptions,
+  type CommandResult,
+} from '@heddle/core/lowlevel'
 import { isFields } from '../manifest/local-range.ts'
 import type { WorkspacePackage } from '../model.ts'
 import { Limit } from './limit.ts'
@@ -58,7 +63,11 @@ export async function runScript(
   if (scriptOf(name) === undefined) return undefined
 
   const { deadline, version = from.version, alone = false, ...command } = options
-  using limit = new Limit(`Script "${name}" of ${from.name}`, options, options.kernel)
+  using limit = new Limit(
+    `Script "${name}" of ${from.name}`,
+    options,
+    options.kernel ?? systemKernel,
+  )
   const run = async (event: string): Promise<CommandResult | undefined> => {
     const script = scriptOf(event)
     if (script === undefined) return undefined

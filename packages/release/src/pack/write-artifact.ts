@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
-import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
 import type { Artifact } from '../model.ts'
 import { Digests } from './digests.ts'
 import type { Limit } from './limit.ts'
@@ -17,10 +17,8 @@ export async function writeArtifact(
   file: string,
   pieces: AsyncIterable<Uint8Array>,
   limit: Limit,
-  kernel: Kernel = systemKernel,
 ): Promise<Artifact> {
-  const unique = Math.floor(kernel.random.next() * 2 ** 52).toString(36)
-  const temp = `${file}.${process.pid}-${unique}.tmp`
+  const temp = `${file}.${process.pid}-${randomUUID().slice(0, 8)}.tmp`
   const digests = new Digests()
   try {
     await mkdir(path.dirname(file), { recursive: true })

@@ -14,7 +14,7 @@ export const publishPlanFile = 'publish-plan.json'
 /**
  * The plan of whatever is prepared in the workspace: a `publish-plan.json`; changesets that no
  * version was made of yet; else the versions in the manifests. Commits are never taken unasked:
- * every repository has some.
+ * every repository has some. `forPending` are the options of a plan from changesets, where they are others.
  *
  * *Cancellation*: nothing is left behind.
  * *Fairness*: files are read in the order of their names.
@@ -24,6 +24,7 @@ export const publishPlanFile = 'publish-plan.json'
 export async function planAsPrepared(
   workspace: Workspace,
   options: PlanOptions = {},
+  forPending: PlanOptions = options,
 ): Promise<ReleasePlan> {
   const file = path.join(workspace.root, publishPlanFile)
   if (await isThere(file)) return planFromFile(workspace, file, options)
@@ -33,7 +34,7 @@ export async function planAsPrepared(
     intents.some(({ isUsed }) => !isUsed) || (pre?.mode === 'exit' && intents.length > 0)
   // The planner reports what is wrong in these files: a changeset that cannot be read is not "none".
   if (!isOpen && problems.count === 0) return planFromManifests(workspace, options)
-  const plan = await planFromChangesets(workspace, options)
+  const plan = await planFromChangesets(workspace, forPending)
   // Changesets of packages that are not released (private, ignored, excluded) wait and hold nothing up.
   const isReleasing = [...plan.packages.values()].some(({ status }) => status === 'included')
   return isReleasing ? plan : planFromManifests(workspace, options)

@@ -1,4 +1,5 @@
 import semver from 'semver'
+import { hasWorkspacePart, rangeOfVersion, withVersion } from '../manifest/workspace-range.ts'
 import type { InternalDependency, Workspace } from '../model.ts'
 
 const alias = /^(?:@[^/@]+\/)?[^/@]+@(?<spec>.*)$/
@@ -20,10 +21,11 @@ export function internalRange(
     written = found
   }
   if (written.startsWith('npm:')) written = written.slice('npm:'.length).replace(alias, '$<spec>')
+  if (hasWorkspacePart(written)) written = withVersion(written, version)
   if (written.startsWith('workspace:')) {
     const spec = written.slice('workspace:'.length).replace(alias, '$<spec>')
-    if (spec === '' || spec === '*') return version
-    if (spec === '^' || spec === '~') return `${spec}${version}`
+    const bare = rangeOfVersion(spec, version)
+    if (bare !== undefined) return bare
     // A folder stands for the version that is in it.
     return semver.validRange(spec) === null ? version : spec
   }

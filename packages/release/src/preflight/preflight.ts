@@ -196,8 +196,11 @@ async function accountOf(registry: Registry, wait: WaitOptions): Promise<Account
   try {
     return await registry.account?.({ ...wait, deadline: accountDeadline })
   } catch (error) {
-    if (!isError(error, 'HDL_TIMEOUT')) throw error
-    const problem = `${registry.url} did not say within ${accountDeadline / 1_000} s whose token it is, or asks for a longer pause`
+    const isRefused = isError(error, 'HDL_REGISTRY_RATE')
+    if (!isRefused && !isError(error, 'HDL_TIMEOUT')) throw error
+    const problem = isRefused
+      ? error.message.replace(/\.$/, '')
+      : `${registry.url} did not say within ${accountDeadline / 1_000} s whose token it is, or asks for a longer pause`
     return { is: 'refused', problem, todo: 'Run the release again later.' }
   }
 }

@@ -1,9 +1,8 @@
-import path from 'node:path'
 import { isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
+import { folderWithGit } from '../git/foreign-repository.ts'
 import type { Repository } from '../git/repository.ts'
 import { runGit } from '../git/run-git.ts'
-import { isThere } from '../workspace/is-there.ts'
 
 /** Never packed, and where build services put their token. */
 export function isSettings(file: string): boolean {
@@ -33,19 +32,12 @@ export async function whyUnreadable(
   root: string,
   wait: WaitOptions = {},
 ): Promise<string | undefined> {
-  if (!(await isInRepository(root))) return undefined
+  if ((await folderWithGit(root)) === undefined) return undefined
   try {
     await runGit(root, ['rev-parse', '--git-dir'], wait)
     return 'it has no commit'
   } catch (error) {
     if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
     return `Git cannot read it: ${error.message}`
-  }
-}
-
-async function isInRepository(folder: string): Promise<boolean> {
-  for (let at = folder; ; at = path.dirname(at)) {
-    if (await isThere(path.join(at, '.git'))) return true
-    if (path.dirname(at) === at) return false
   }
 }

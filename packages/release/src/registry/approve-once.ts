@@ -31,7 +31,8 @@ export async function approveOnce(
     await registry.stages?.approve(id, { ...wait, ...(otp !== undefined && { otp }) })
   } catch (error) {
     if (!isError(error, 'HDL_REGISTRY_AUTH') || error.details.status !== 404) throw error
-    const { is } = await waitVisible(registry, packed, { ...wait, budget: settle })
-    if (is !== 'visible') throw error
+    const seen = await waitVisible(registry, packed, { ...wait, budget: settle })
+    // The version is the answer. Its archive may come later, or take longer than this.
+    if (seen.is === 'accepted-not-visible' && seen.lacks === 'version') throw error
   }
 }

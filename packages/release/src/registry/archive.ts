@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto'
 import type { HeddleError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
+import { isAmong } from './hashes.ts'
 import type { HttpClient } from './http/client.ts'
 import type { HttpAnswer, HttpRequest } from './http/request.ts'
 import type { ArchiveStanding } from './registry.ts'
 
 export interface ArchiveQuestion {
   readonly url: string
-  /** `sha512-…` and `sha1-…` as npm writes them, `sha256-…` with hexadecimal digits as PyPI does. */
+  /** As `hashes.ts` says. */
   readonly expected: string
   readonly headers: Readonly<Record<string, string>>
   /** The error of an answer that says neither yes nor no. */
@@ -30,7 +31,7 @@ export async function lookAtArchive(
   { url, expected, headers, failure }: ArchiveQuestion,
   wait: WaitOptions,
 ): Promise<ArchiveStanding> {
-  const [, algorithm = 'sha512', digest = ''] = /^(sha\d+)-(.+)$/.exec(expected) ?? []
+  const [, algorithm = 'sha512'] = /^(sha\d+)-/.exec(expected) ?? []
   const hash = createHash(algorithm)
   const request: HttpRequest = {
     method: 'GET',
@@ -43,7 +44,6 @@ export async function lookAtArchive(
   const answer = await http.send(request, wait)
   if (missing.has(answer.status)) return { is: 'missing' }
   if (answer.status !== 200) throw failure(answer, request)
-  const found = hash.digest(algorithm === 'sha512' ? 'base64' : 'hex')
-  if (found === digest) return { is: 'as-expected' }
-  return { is: 'different', expected, found: `${algorithm}-${found}` }
+  const found = `${algorithm}-${hash.digest(algorithm === 'sha512' ? 'base64' : 'hex')}`
+  return isAmong(found, expected) ? { is: 'as-expected' } : { is: 'different', expected, found }
 }

@@ -1,6 +1,6 @@
 import { HeddleError } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
-import { classOf, classPolicies } from './error-class.ts'
+import { classOf, mayPass } from './error-class.ts'
 import { defaultBackoff, jitter } from './http/backoff.ts'
 import { Patience } from './wait.ts'
 
@@ -35,9 +35,9 @@ export async function converge(work: Converging, wait: WaitOptions = {}): Promis
       if (work.confirmedAt === undefined || (await isSeen(work, patience))) return
       throw notStored(work, work.confirmedAt, attempt + 1)
     } catch (error) {
-      const kind = classOf(error)
-      if (kind === undefined || !classPolicies[kind].again || attempt + 1 >= tries) throw error
-      if (kind !== 'rate') await patience.sleep(jitter(attempt, kernel.random, defaultBackoff))
+      if (!mayPass(error) || attempt + 1 >= tries) throw error
+      if (classOf(error) !== 'rate')
+        await patience.sleep(jitter(attempt, kernel.random, defaultBackoff))
     }
   }
 }

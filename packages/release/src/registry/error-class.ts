@@ -11,7 +11,7 @@
  * means. Texts of registries are looked at only where one status has two meanings.
  */
 import { HeddleError, isError, type ErrorCode } from '@heddle/core'
-import { retryAfterOf } from './http/backoff.ts'
+import { longestRetryAfter, retryAfterOf } from './http/backoff.ts'
 import type { HttpAnswer } from './http/request.ts'
 
 export type ErrorClass = 'transient' | 'rate' | 'auth' | 'conflict' | 'poison'
@@ -49,6 +49,23 @@ const classOfCode: Readonly<Partial<Record<ErrorCode, ErrorClass>>> = {
 /** The class of an error that a registry threw. Undefined for cancellation, deadlines and bugs. */
 export function classOf(error: unknown): ErrorClass | undefined {
   return error instanceof HeddleError ? classOfCode[error.code as ErrorCode] : undefined
+}
+
+/**
+ * Whether another try may help: not when a person has to act, nor when the registry wants to be left alone for longer
+ * than a release waits.
+ */
+export function mayPass(error: unknown): boolean {
+  const kind = classOf(error)
+  if (kind === undefined || !classPolicies[kind].again) return false
+  return ((error as HeddleError).retryAfter ?? 0) <= longestRetryAfter
+}
+
+/** Whether the same release ends the same way until the user has acted on an error with this code. */
+export function needsPerson(code: string | undefined): boolean {
+  const kind = classOfCode[code as ErrorCode]
+  // The next release packs a changed archive anew.
+  return kind !== undefined && classPolicies[kind].needsPerson && code !== 'HDL_ARTIFACT_CHANGED'
 }
 
 /** Whether an error with this code says that the registry has not done what it was asked for. */
@@ -144,6 +161,12 @@ export function failureOf(answer: HttpAnswer, asked: Asked, wallTime: number): H
       (write === undefined || asked.write) &&
       (says === undefined || says.test(words)),
   )
+  const location = status >= 300 && status < 400 ? answer.headers['location'] : undefined
+  if (asked.write && location !== undefined) {
+    const instead = `It redirects to ${location.slice(0, 200)}: configure the address that it redirects to.`
+    const feature = `answer for ${action} at this address (status ${status})`
+    return new HeddleError('HDL_REGISTRY_UNSUPPORTED', { registry, feature, instead })
+  }
   const retryAfter = retryAfterOf(answer.headers['retry-after'], wallTime)
   const problem = `status ${status}${said === '' ? '' : `, ${said}`}`
   switch (rule?.is) {

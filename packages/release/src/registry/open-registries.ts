@@ -1,6 +1,7 @@
 /** From settings to registries: one client for the whole release, one registry for each address. */
 import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
+import { isFields } from '../manifest/local-range.ts'
 import type { Ecosystem, PlannedPackage } from '../model.ts'
 import { HttpClient } from './http/client.ts'
 import { npmRegistry } from './npm/npm-registry.ts'
@@ -69,7 +70,7 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
       const scope = /^(@[^/]+)\//.exec(name)?.[1] ?? ''
       const url =
         options.npm ??
-        ownRegistry(manifest) ??
+        ownRegistry(manifest, scope) ??
         configured[scope] ??
         configured['npm'] ??
         config.registryFor(name)
@@ -100,8 +101,12 @@ function checkAddress(url: string): void {
   throw new HeddleError('HDL_BAD_OPTION', { option: 'registry', value, expected })
 }
 
-function ownRegistry({ publishConfig }: Readonly<Record<string, unknown>>): string | undefined {
-  if (typeof publishConfig !== 'object' || publishConfig === null) return undefined
-  const { registry } = publishConfig as { readonly registry?: unknown }
-  return typeof registry === 'string' ? registry : undefined
+/** npm reads the registry of the scope from `publishConfig` too, and before the other one: it is how packages name a project of GitLab. */
+function ownRegistry(
+  { publishConfig }: Readonly<Record<string, unknown>>,
+  scope: string,
+): string | undefined {
+  if (!isFields(publishConfig)) return undefined
+  const found = [publishConfig[`${scope}:registry`], publishConfig['registry']]
+  return found.find((each) => typeof each === 'string')
 }

@@ -41,7 +41,7 @@
 import { HeddleError, isError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../model.ts'
-import { classOf, classPolicies, mayHaveHappened } from './error-class.ts'
+import { classOf, mayHaveHappened, mayPass } from './error-class.ts'
 import { defaultBackoff, jitter, mostRefusals, type Backoff } from './http/backoff.ts'
 import type { Registry, Standing, UploadOptions } from './registry.ts'
 import { Patience } from './wait.ts'
@@ -138,7 +138,7 @@ class Publication {
       standing = await this.#lookAfter(error, claimsToHaveIt)
       if (standing.is === 'ours') return this.#found()
       if (claimsToHaveIt && this.#perhapsDone) return this.#end('accepted-not-visible')
-      if (!classPolicies[kind].again) throw this.#failed(error)
+      if (!mayPass(error)) throw this.#failed(error)
       if (this.#isLastTry(kind === 'rate')) throw this.#failed(error)
       // The client holds all requests back after a refused rate: this one's read waits there too.
       if (kind !== 'rate') await this.#patience.sleep(this.#delay(error))
@@ -197,9 +197,7 @@ class Publication {
       try {
         standing = await this.#registry.compare(this.#packed, this.#patience.options)
       } catch (error) {
-        const kind = classOf(error)
-        const isLast = clock.now() >= until
-        if (kind === undefined || !classPolicies[kind].again || isLast) throw error
+        if (!mayPass(error) || clock.now() >= until) throw error
       }
       if (standing.is === 'different') throw this.#conflict(standing)
       const left = until - clock.now()

@@ -3,6 +3,7 @@
  * its callers read before and after: only the registry knows what it holds.
  */
 import type { WaitOptions } from '@heddle/core/lowlevel'
+import type { InstalledRanges } from '../manifest/workspace-ranges.ts'
 import type { Ecosystem, PackedPackage } from '../model.ts'
 import type { ProvenanceBundle } from './npm/provenance.ts'
 
@@ -10,7 +11,8 @@ import type { ProvenanceBundle } from './npm/provenance.ts'
 export interface VersionOnRegistry {
   readonly version: string
   /**
-   * Hashes by file name: `sha512-…` for npm, `sha256-…` for PyPI. For npm there is one entry.
+   * Hashes by file name: `sha512-…` for npm, `sha256-…` for PyPI. For npm there is one entry, which may have
+   * several hashes of one algorithm with spaces between them.
    */
   readonly integrity: ReadonlyMap<string, string>
   /** Where the files are. */
@@ -18,6 +20,8 @@ export interface VersionOnRegistry {
   readonly deprecated?: string
   /** The commit that it was published from, where the tool that published it said so. */
   readonly gitHead?: string
+  /** What is installed beside it, where the registry says so. */
+  readonly ranges?: InstalledRanges
 }
 
 /** What is behind the address that a registry gives for an archive. */
@@ -65,7 +69,7 @@ export interface StagedVersion {
   readonly name: string
   readonly version: string
   readonly tag?: string
-  /** `sha512-…`, where the registry tells it. */
+  /** Its hashes as those of {@link VersionOnRegistry}, where the registry tells them. */
   readonly integrity?: string
 }
 

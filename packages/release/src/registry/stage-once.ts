@@ -2,6 +2,7 @@ import { HeddleError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../model.ts'
 import { converge } from './converge.ts'
+import { hashAs, isAmong } from './hashes.ts'
 import type { Registry, StagedVersion, UploadOptions } from './registry.ts'
 
 export interface StageOptions extends Omit<UploadOptions, 'files' | 'stage'> {
@@ -35,7 +36,8 @@ export async function stageOnce(
       instead: 'Publish directly.',
     })
   }
-  const expected = packed.artifacts[0]!.integrity
+  const [artifact] = packed.artifacts
+  const expected = artifact!.integrity
   const refuse = (found: string): never => {
     const details = { package: name, version, registry: url, expected, found }
     throw new HeddleError('HDL_VERSION_CONFLICT', details)
@@ -52,8 +54,9 @@ export async function stageOnce(
       isDone: async (wait) => {
         const all = await stages.list(name, wait)
         staged = all.find((each) => each.name === name && each.version === version)
-        if (staged?.integrity !== undefined && staged.integrity !== expected) {
-          refuse(`${staged.integrity}, which waits for approval`)
+        const known = staged?.integrity
+        if (known !== undefined && !isAmong(hashAs(known, artifact!), known)) {
+          refuse(`${known}, which waits for approval`)
         }
         return staged !== undefined
       },

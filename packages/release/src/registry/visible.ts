@@ -1,12 +1,15 @@
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../model.ts'
-import { classOf, classPolicies } from './error-class.ts'
+import { mayPass } from './error-class.ts'
 import type { ArchiveStanding, Registry, VersionOnRegistry } from './registry.ts'
 import { Patience } from './wait.ts'
 
 export interface VisibleOptions extends WaitOptions {
-  /** Milliseconds after which it is said that the version is not visible yet. Default 30 minutes. */
+  /**
+   * Milliseconds after which it is said that the version is not visible yet. Default 30 minutes. A look that is under way
+   * ends with it, however slowly an archive comes; the last look has 10 s.
+   */
   readonly budget?: number
   /** Milliseconds between the first two looks. Default 1 s. */
   readonly firstGap?: number
@@ -47,7 +50,7 @@ export async function waitVisible(
   packed: PackedPackage,
   options: VisibleOptions = {},
 ): Promise<Visibility> {
-  return watch(registry, packed, options, async (wait) => {
+  return watch(registry, packed, options, async (wait, passes) => {
     const standing = await registry.compare(packed, wait)
     if (standing.is === 'different') {
       const { name, version } = packed
@@ -56,8 +59,7 @@ export async function waitVisible(
       throw new HeddleError('HDL_VERSION_CONFLICT', details)
     }
     if (standing.is !== 'ours') return { lacks: 'version' }
-    const archive = await registry.archives?.(standing.found, packed, wait)
-    return seen(standing.found, archive)
+    return lookAtArchives(registry, standing.found, packed, wait, passes)
   })
 }
 
@@ -74,19 +76,36 @@ export async function waitInstallable(
   of: Pick<PackedPackage, 'name' | 'version'>,
   options: VisibleOptions = {},
 ): Promise<Visibility> {
-  return watch(registry, of, options, async (wait) => {
+  return watch(registry, of, options, async (wait, passes) => {
     const found = await registry.read(of.name, of.version, wait)
     if (found === undefined) return { lacks: 'version' }
-    return seen(found, await registry.archives?.(found, undefined, wait))
+    return lookAtArchives(registry, found, undefined, wait, passes)
   })
 }
 
 type Look =
   | { readonly found: VersionOnRegistry }
-  | { readonly lacks: 'version' | 'archive' }
+  | { readonly lacks: 'version' | 'archive'; readonly error?: unknown }
   | { readonly differs: { readonly expected: string; readonly found: string } }
 
-function seen(found: VersionOnRegistry, archive: ArchiveStanding | undefined): Look {
+/** Looks once. `passes` says of which errors the next look may be rid. */
+type LookOnce = (wait: WaitOptions, passes: (error: unknown) => boolean) => Promise<Look>
+
+/** The version is there. An archive that cannot be fetched for a time is one that is not there yet. */
+async function lookAtArchives(
+  registry: Registry,
+  found: VersionOnRegistry,
+  packed: PackedPackage | undefined,
+  wait: WaitOptions,
+  passes: (error: unknown) => boolean,
+): Promise<Look> {
+  let archive: ArchiveStanding | undefined
+  try {
+    archive = await registry.archives?.(found, packed, wait)
+  } catch (error) {
+    if (!passes(error)) throw error
+    return { lacks: 'archive', error }
+  }
   if (archive?.is === 'missing') return { lacks: 'archive' }
   return archive?.is === 'different' ? { differs: archive } : { found }
 }
@@ -94,11 +113,14 @@ function seen(found: VersionOnRegistry, archive: ArchiveStanding | undefined): L
 /** A cache may give out a broken copy for a moment; three in a row are not an accident. */
 const mostDifferent = 3
 
+/** Milliseconds that a look has at the end of the budget: what has just become visible must be found. */
+const lastLook = 10_000
+
 async function watch(
   registry: Registry,
   { name, version }: Pick<PackedPackage, 'name' | 'version'>,
   options: VisibleOptions,
-  lookOnce: (wait: WaitOptions) => Promise<Look>,
+  lookOnce: LookOnce,
 ): Promise<Visibility> {
   const { kernel = systemKernel, budget = 1_800_000, longestGap = 30_000, onLook } = options
   const { clock, random } = kernel
@@ -107,19 +129,17 @@ async function watch(
   let gap = options.firstGap ?? 1_000
   let different = 0
   for (let looks = 1; ; looks++) {
-    const { look, error } = await attempt(lookOnce, patience)
+    const limit = Math.max(startedAt + budget - clock.now(), lastLook)
+    const look = await attempt(lookOnce, patience, limit)
     const waited = clock.now() - startedAt
-    if (look !== undefined && 'found' in look) return { is: 'visible', found: look.found, waited }
+    if ('found' in look) return { is: 'visible', found: look.found, waited }
     const isOver = waited >= budget
-    if (look !== undefined && 'differs' in look && (++different >= mostDifferent || isOver)) {
+    if ('differs' in look && (++different >= mostDifferent || isOver)) {
       const details = { package: name, version, registry: registry.url, ...look.differs }
       throw new HeddleError('HDL_ARCHIVE_DIFFERS', details)
     }
     onLook?.(looks, waited)
-    if (isOver) {
-      const lacks = look !== undefined && 'lacks' in look ? look.lacks : 'version'
-      return { is: 'accepted-not-visible', lacks, waited, ...(error !== undefined && { error }) }
-    }
+    if (isOver && 'lacks' in look) return { is: 'accepted-not-visible', waited, ...look }
     // A little apart from each other: packages that were uploaded together would look together.
     const spread = gap * (0.75 + 0.5 * random.next())
     await patience.sleep(Math.min(spread, budget - waited))
@@ -127,16 +147,15 @@ async function watch(
   }
 }
 
-/** Looks that fail for a time do not end the wait. */
-async function attempt(
-  lookOnce: (wait: WaitOptions) => Promise<Look>,
-  patience: Patience,
-): Promise<{ look?: Look; error?: unknown }> {
+/** Looks that fail for a time do not end the wait, nor does one that the budget has ended: the budget does. */
+async function attempt(lookOnce: LookOnce, patience: Patience, limit: number): Promise<Look> {
+  const { deadline = Infinity } = patience.options
+  const passes = (error: unknown): boolean =>
+    mayPass(error) || (limit < deadline && isError(error, 'HDL_TIMEOUT'))
   try {
-    return { look: await lookOnce(patience.options) }
+    return await lookOnce({ ...patience.options, deadline: Math.min(limit, deadline) }, passes)
   } catch (error) {
-    const kind = classOf(error)
-    if (kind === undefined || !classPolicies[kind].again) throw error
-    return { error }
+    if (!passes(error)) throw error
+    return { lacks: 'version', error }
   }
 }

@@ -198,11 +198,15 @@ function unrestoredWarning({ unrestored }: Ended): string[] {
 
 /** O3 */
 async function unraisedWarning({ plan, origins }: Release, { results }: Ended): Promise<string[]> {
-  const published = [...plan.packages.values()].flatMap(({ package: of }) => {
+  const old = [...plan.packages.values()].flatMap(({ package: of }) => {
     const checked = results.get(nodeName(of.name, 'check')) as Checked | undefined
-    return checked?.isOld === true && checked.from !== undefined ? [{ of, from: checked.from }] : []
+    return checked?.isOld === true ? [{ of, ...checked }] : []
   })
-  const names = (await origins?.changedSince(published, {})) ?? []
+  const published = old.flatMap(({ of, from }) => (from === undefined ? [] : [{ of, from }]))
+  const changed = new Set(await origins?.changedSince(published, {}))
+  const names = old
+    .filter(({ of, isOutgrown }) => isOutgrown === true || changed.has(of.name))
+    .map(({ of }) => of.name)
   if (names.length === 0) return []
   return [`Changed since they were published, with the same version: ${names.join(', ')}.`]
 }
@@ -220,5 +224,18 @@ async function warningsOf(release: Release, run: Ended): Promise<string[]> {
     .filter(({ level }) => level === 'warning')
     .map(({ package: name, problem }) => `${name}: ${problem}`)
   const unraised = await unraisedWarning(release, run)
-  return [...(plan.warnings ?? []), ...dirty, ...unraised, ...findings]
+  const incomplete = incompleteWarning(release)
+  return [...(plan.warnings ?? []), ...dirty, ...unraised, ...findings, ...incomplete]
+}
+
+/** Packages that a warning names, at most. */
+const mostNamed = 5
+
+function incompleteWarning({ incomplete }: Release): string[] {
+  if (incomplete.size === 0) return []
+  const named = Array.from(incomplete, ([name, files]) => `${name}: ${files.join(', ')}`)
+  const more = named.length > mostNamed ? `; and ${named.length - mostNamed} more packages` : ''
+  return [
+    `Manifests name files that the archives lack: ${named.slice(0, mostNamed).join('; ')}${more}.`,
+  ]
 }

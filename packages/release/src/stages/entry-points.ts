@@ -8,8 +8,10 @@ import { isThere } from '../workspace/is-there.ts'
 export interface EntryPoint {
   /** `name`, `name/part`. */
   readonly specifier: string
-  readonly kinds: readonly ('import' | 'require')[]
+  readonly kinds: readonly (typeof loadKinds)[number][]
 }
+
+export const loadKinds = ['import', 'require'] as const
 
 /** What a file must be for Node to run it. */
 const program = /\.[cm]?js$/
@@ -29,32 +31,44 @@ export async function entryPointsOf(folder: string, manifest: Fields): Promise<E
   if (exports === undefined || exports === null) {
     const file = typeof main === 'string' ? undefined : path.join(folder, 'index.js')
     const hasFile = file === undefined || (await isThere(file))
-    const isProgram = typeof main !== 'string' || program.test(main) || !/\.\w+$/.test(main)
+    const isProgram = typeof main !== 'string' || isProgramName(main)
     return hasFile && isProgram ? [{ specifier: name, kinds: ['import'] }] : []
   }
-  const isMap = isFields(exports) && Object.keys(exports).some((key) => key.startsWith('.'))
-  const entries: [string, unknown][] = isMap ? Object.entries(exports) : [['.', exports]]
-  return entries.flatMap(([key, target]): EntryPoint[] => {
-    if (key.includes('*')) return []
-    const kinds = (['import', 'require'] as const).filter((kind) => isRunnable(target, kind))
+  return exportsOf(exports).flatMap(([key, target]): EntryPoint[] => {
+    const kinds = loadKinds.filter((kind) => programOf(target, kind) !== undefined)
     // What one file serves is loaded once.
     const once = typeof target === 'string' ? kinds.slice(0, 1) : kinds
     return once.length === 0 ? [] : [{ specifier: path.posix.join(name, key), kinds: once }]
   })
 }
 
-/** Follows conditions in the order in which they stand, as Node does. */
-function isRunnable(target: unknown, kind: 'import' | 'require'): boolean {
-  if (typeof target === 'string') return program.test(target)
-  if (Array.isArray(target)) return target.some((each) => isRunnable(each, kind))
-  if (!isFields(target)) return false
+/** A name without an ending stands for a program as well. */
+export function isProgramName(main: string): boolean {
+  return program.test(main) || !/\.\w+$/.test(main)
+}
+
+/** Targets of `exports` by subpath, `.` for the package itself. Patterns such as `./features/*` are left out. */
+export function exportsOf(exports: unknown): [subpath: string, target: unknown][] {
+  const isMap = isFields(exports) && Object.keys(exports).some((key) => key.startsWith('.'))
+  const entries: [string, unknown][] = isMap ? Object.entries(exports) : [['.', exports]]
+  return entries.filter(([key]) => !key.includes('*'))
+}
+
+/** The program that Node loads. Follows conditions in the order in which they stand, as Node does. */
+export function programOf(target: unknown, kind: (typeof loadKinds)[number]): string | undefined {
+  if (typeof target === 'string') return program.test(target) ? target : undefined
+  if (Array.isArray(target)) {
+    return target.map((each) => programOf(each, kind)).find((each) => each !== undefined)
+  }
+  if (!isFields(target)) return undefined
   for (const [condition, inner] of Object.entries(target)) {
     if (condition !== kind && !met.has(condition)) continue
-    if (isRunnable(inner, kind)) return true
+    const found = programOf(inner, kind)
+    if (found !== undefined) return found
     // Node takes the first condition that holds, even if it is not a program.
-    if (typeof inner === 'string' || inner === null) return false
+    if (typeof inner === 'string' || inner === null) return undefined
   }
-  return false
+  return undefined
 }
 
 /** Prints what failed as one line of JSON, then ends whatever the entry points have started. */

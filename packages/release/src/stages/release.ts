@@ -39,10 +39,10 @@ import {
 } from '@heddle/core/lowlevel'
 import { VersionOrigins } from '../git/origins.ts'
 import { Repository } from '../git/repository.ts'
-import { checkTagFormat } from '../git/tag-format.ts'
+import { checkTagFormat, tagFolders } from '../git/tag-format.ts'
 import { TagQueue } from '../git/tag-queue.ts'
 import { holdLease, type LeasedUploads } from '../lock/lease.ts'
-import { releaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
+import { makeReleaseFolder, type ReleaseFolder } from '../lock/release-folder.ts'
 import { refuseUnfinished } from '../lock/unfinished.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
@@ -98,8 +98,7 @@ async function publishPlan(
   if (options.tagFormat !== undefined) checkTagFormat(options.tagFormat)
   const { kernel = systemKernel, signal } = options
   const wait = signal === undefined ? {} : { signal }
-  const folder = await releaseFolder(root, signal)
-  await mkdir(folder.folder, { recursive: true })
+  const folder = await makeReleaseFolder(root, signal)
   await using _lock = await holdLock(folder.lock, { command: 'heddle release publish', kernel })
   if (options.dryRun === true) await refuseUnfinished(folder)
   const recovered = await recoverPins(folder)
@@ -167,6 +166,7 @@ async function publishPlan(
           remote: options.push,
           signal: running.signal,
         })
+  const tags = await knownTags(repository, options, wait)
   const release: Release = {
     plan,
     options: running,
@@ -175,7 +175,8 @@ async function publishPlan(
     distTags: new Map(),
     repository,
     origins: await VersionOrigins.read(repository, wait),
-    tags: await knownTags(repository, options, wait),
+    tags,
+    tagFolders: tagFolders(tags.keys()),
     folder: packed,
     scripts: folder.scripts,
     unsure: new Set([...earlier.unsure, ...vanished]),
@@ -185,6 +186,7 @@ async function publishPlan(
     gitHead: isClean ? repository?.head : undefined,
     edits,
     edited: new Set(),
+    incomplete: new Map(),
     registryFor: (name) => registries.get(name)!,
     recordUploads: async (names) => {
       if (names.length > 0) await lease?.record({ [head]: namesOf(names) })

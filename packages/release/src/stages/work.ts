@@ -22,10 +22,18 @@ import type { Forge } from '../forge/forge.ts'
 import { notesOf } from '../forge/notes.ts'
 import type { VersionOrigins } from '../git/origins.ts'
 import type { Repository } from '../git/repository.ts'
-import { tagFormatOf, tagName } from '../git/tag-format.ts'
+import { tagFormatOf, tagName, tagObstacle } from '../git/tag-format.ts'
 import type { TagQueue } from '../git/tag-queue.ts'
+import type { Fields } from '../manifest/local-range.ts'
 import { releaseManifest } from '../manifest/npm-manifest.ts'
-import type { Ecosystem, PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
+import { isOutgrown, otherRanges, type InstalledRanges } from '../manifest/workspace-ranges.ts'
+import type {
+  Ecosystem,
+  PackedPackage,
+  PlannedPackage,
+  ReleasePlan,
+  WorkspacePackage,
+} from '../model.ts'
 import { packNpm } from '../pack/npm.ts'
 import { packPython } from '../pack/python.ts'
 import { prereleaseName } from '../plan/versions.ts'
@@ -43,6 +51,7 @@ import {
   type Visibility,
   type VisibleOptions,
 } from '../registry/visible.ts'
+import { findMissingFiles, type MissingFiles } from './declared-files.ts'
 import type { Edits } from './edits.ts'
 import type { ReleaseOptions } from './options.ts'
 import { smokeInstall } from './smoke.ts'
@@ -56,6 +65,8 @@ export interface Release {
   readonly repository: Repository | undefined
   /** Tags of the repository, with their commits, as they were at the start. */
   readonly tags: ReadonlyMap<string, string>
+  /** The folders that these tags are in. */
+  readonly tagFolders: ReadonlySet<string>
   /** Where published versions come from. Undefined outside of a repository. */
   readonly origins: VersionOrigins | undefined
   /** Where Git tags are made. Undefined outside of a repository. */
@@ -84,6 +95,8 @@ export interface Release {
   readonly edits: Edits | undefined
   /** Packages whose own scripts have changed tracked files. */
   readonly edited: Set<string>
+  /** Files that manifests name and archives lack, by package. */
+  readonly incomplete: Map<string, readonly string[]>
   /** Whether its archive gets a signed statement about its build. */
   isSigned(name: string): boolean
   /** Who we are, by address of the registry. */
@@ -100,6 +113,8 @@ export interface Checked {
   readonly isOfThisCommit: boolean
   /** With `isOld`: the other commit that it was published from, where that is known. */
   readonly from?: string
+  /** With `isOld`: ranges of the workspace mean something else now (O3). */
+  readonly isOutgrown?: true
 }
 
 /** The last thing that is written down before an upload. */
@@ -169,7 +184,7 @@ export async function check(release: Release, name: string, context: JobContext)
 async function checkReleased(
   release: Release,
   planned: PlannedPackage,
-  { gitHead }: VersionOnRegistry,
+  { gitHead, ranges }: VersionOnRegistry,
   wait: WaitOptions,
 ): Promise<Checked> {
   const { name } = planned.package
@@ -178,11 +193,10 @@ async function checkReleased(
   const tagged = release.tags.get(gitTagOf(release, planned))
   const from = gitHead ?? tagged
   const isOfThisCommit = from !== undefined && from === repository?.head
-  const isFromCommits = plan.source === 'commits'
-  const isComputed = isFromCommits && version !== planned.package.version
+  const isComputed = plan.source === 'commits' && version !== planned.package.version
   const isOther =
     !isOfThisCommit &&
-    (isComputed || (await release.origins?.isOther(planned, from, isFromCommits, wait)) === true)
+    (isComputed || (await release.origins?.isOther(planned, { from, ranges }, plan, wait)) === true)
   if (isOther) {
     const said =
       from === undefined
@@ -195,16 +209,33 @@ async function checkReleased(
     isOld: true,
     isOfThisCommit: isOfThisCommit && gitHead !== undefined,
     ...(from !== undefined && !isOfThisCommit && { from }),
+    ...(!isOfThisCommit && hasOutgrown(planned.package, plan, ranges) && { isOutgrown: true }),
   }
 }
 
-/** A tag stands for what was published: on another commit it would be wrong. */
+function hasOutgrown(
+  of: WorkspacePackage,
+  plan: ReleasePlan,
+  published: InstalledRanges = {},
+): boolean {
+  return otherRanges(of, plan, published).some((each) => isOutgrown(of, each, plan))
+}
+
+/** A tag stands for what was published: on another commit it would be wrong. One that Git refuses would never be made. */
 function refuseTakenTag(release: Release, planned: PlannedPackage): void {
   const { repository, options } = release
+  if (options.tag === false || repository === undefined) return
   const tagged = gitTagOf(release, planned)
   const commit = release.tags.get(tagged)
-  if (options.tag === false || repository === undefined || commit === undefined) return
-  if (commit === repository.head) return
+  const obstacle =
+    commit === undefined
+      ? tagObstacle(tagged, { tags: release.tags, folders: release.tagFolders })
+      : undefined
+  if (obstacle !== undefined) {
+    const expected = `a tag that Git accepts for ${planned.package.name}: ${obstacle}`
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'tagFormat', value: tagged, expected })
+  }
+  if (commit === undefined || commit === repository.head) return
   throw new HeddleError('HDL_TAG_TAKEN', {
     package: planned.package.name,
     version: planned.version,
@@ -337,7 +368,35 @@ async function packFiles(
   // A script may rewrite the manifest before it is packed, and takes that back in `postpack`.
   const isRewritten = options.ignoreScripts !== true && hasScript(planned, 'prepack')
   const manifestFrom = options.pin === 'in-place' ? 'pinned' : isRewritten ? 'disk' : 'plan'
-  return packNpm(planned, plan, { ...common, manifestFrom })
+  const accept = (fields: Fields, files: readonly string[]): void =>
+    refuseUnbuilt(release, planned, findMissingFiles(fields, files))
+  return packNpm(planned, plan, { ...common, manifestFrom, accept })
+}
+
+/**
+ * What Node would import must be in the archive, also where no smoke test imports it. Anything else that is missing is
+ * a warning.
+ *
+ * @throws `HDL_PACK_FAILED` before the archive is uploaded.
+ */
+function refuseUnbuilt(
+  release: Release,
+  { package: { name } }: PlannedPackage,
+  { programs, others }: MissingFiles,
+): void {
+  if (programs.length > 0 && isImported(release, name)) {
+    const problem =
+      `its archive lacks ${programs.join(', ')}. Build it first; ` +
+      'a package that Node does not import belongs into `smoke.installOnly` of the config'
+    throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
+  }
+  const missing = [...programs, ...others]
+  if (missing.length > 0) release.incomplete.set(name, missing)
+}
+
+/** Whether its entry points are meant for Node. */
+function isImported({ options: { installOnly = [] } }: Release, name: string): boolean {
+  return installOnly.length === 0 || !picomatch([...installOnly])(name)
 }
 
 function hasScript({ package: { manifest: fields } }: PlannedPackage, event: string): boolean {
@@ -451,7 +510,7 @@ export async function approve(
   context: JobContext,
 ): Promise<void> {
   const registry = release.registryFor(packed.name)
-  // What was published before is not handed in.
+  // A version that was published before has no staged upload to approve.
   if (uploaded.stageId === undefined) return
   const { otp, settle } = release.options
   await approveOnce(registry, packed, uploaded.stageId, {
@@ -507,9 +566,14 @@ function reportVisible(
   context: JobContext,
 ): void {
   if (seen.is === 'visible') return context.log('visible, with its archive')
-  const { waited, lacks } = seen
+  const { waited, lacks, error: cause } = seen
   const registry = release.registryFor(name).url
-  throw new HeddleError('HDL_NOT_VISIBLE', { package: name, version, registry, waited, lacks })
+  const reason = cause instanceof Error ? cause.message : undefined
+  throw new HeddleError(
+    'HDL_NOT_VISIBLE',
+    { package: name, version, registry, waited, lacks, reason },
+    { cause },
+  )
 }
 
 /**
@@ -548,8 +612,7 @@ export async function smoke(
   // What installs Python packages from an arbitrary index differs from machine to machine.
   if (registry.ecosystem !== 'npm') return
   const { root } = release.plan.workspace
-  const { installOnly = [] } = release.options
-  const imports = installOnly.length === 0 || !picomatch([...installOnly])(packed.name)
+  const imports = isImported(release, packed.name)
   // Where a package without a scope would go is where those that it needs come from.
   const planned = release.plan.packages.get(packed.name)!
   const plain = { ...planned, package: { ...planned.package, name: 'unscoped', manifest: {} } }

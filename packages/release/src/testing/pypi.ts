@@ -18,7 +18,7 @@ import { parseForm, type Form } from './multipart-form.ts'
 import { describeRelease, simpleIndex, simplePage, type PypiFile } from './pypi-pages.ts'
 
 export interface PypiOptions {
-  /** The API token that uploads need. Anybody may upload when absent. */
+  /** The API token that uploads need. Every caller may upload when absent. */
   readonly token?: string
 }
 

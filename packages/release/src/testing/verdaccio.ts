@@ -48,7 +48,7 @@ log: { type: stdout, format: pretty, level: error }
 
 /**
  * Starts verdaccio, a registry for npm packages, on a free port of 127.0.0.1 and in a folder of its
- * own. Anybody may publish. It ends with {@link Verdaccio.close}, and when this process dies.
+ * own. Every caller may publish. It ends with {@link Verdaccio.close}, and when this process dies.
  *
  * It must be installed: `npm install --save-dev verdaccio@6.10.4`, with
  * `"overrides": { "node-fetch": "2.7.0" }` where the registry does not know the tag it asks for.
@@ -56,7 +56,7 @@ log: { type: stdout, format: pretty, level: error }
  * *Cancellation*: none; it takes about two seconds.
  * @example
  * await using registry = await startVerdaccio()
- * const npm = npmRegistry({ url: registry.url, token: 'anybody' })
+ * const npm = npmRegistry({ url: registry.url, token: 'secret' })
  */
 export async function startVerdaccio(options: VerdaccioOptions = {}): Promise<Verdaccio> {
   const folder = await mkdtemp(path.join(tmpdir(), 'heddle-verdaccio-'))

@@ -1,11 +1,11 @@
 /** `heddle release version`: from changesets or commits to versions in the repository. */
-import { mkdir } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { holdLock, type WaitOptions } from '@heddle/core/lowlevel'
 import { Repository } from '../git/repository.ts'
 import { tagFormatOf, tagName } from '../git/tag-format.ts'
-import { releaseFolder } from '../lock/release-folder.ts'
+import { makeReleaseFolder } from '../lock/release-folder.ts'
 import type { ReleasePlan } from '../model.ts'
 import { finishScripts } from '../pack/unfinished-scripts.ts'
 import { refuseUnfinished } from '../lock/unfinished.ts'
@@ -62,8 +62,7 @@ export async function versionRelease(
 ): Promise<VersionReport> {
   const { commit = true, dryRun = false, changelog = true } = options
   const wait: WaitOptions = options.signal === undefined ? {} : { signal: options.signal }
-  const folder = await releaseFolder(root, options.signal)
-  await mkdir(folder.folder, { recursive: true })
+  const folder = await makeReleaseFolder(root, options.signal)
   await using _lock = await holdLock(folder.lock, { command: 'heddle release version' })
   if (dryRun) await refuseUnfinished(folder)
   else await finishScripts(folder.scripts, wait)
@@ -71,8 +70,14 @@ export async function versionRelease(
     dryRun,
     message: options.message,
   })
-  if (finished !== undefined)
-    return { ok: true, packages: [], ...finished, kept: [], warnings: [], isFinished: true }
+  if (finished !== undefined && finished.root === (await realpath(root))) {
+    const { files, commit: made } = finished
+    return { ok: true, packages: [], files, commit: made, kept: [], warnings: [], isFinished: true }
+  }
+  const elsewhere =
+    finished === undefined
+      ? []
+      : [`Finished the versions that an interrupted call had begun to write in ${finished.root}.`]
   const repository = await Repository.open(root, wait)
   // The commit uses changesets up: those that were just written need not be committed first.
   const isChangeset = (full: string): boolean =>
@@ -85,7 +90,7 @@ export async function versionRelease(
     .map(({ package: { name, version: from }, version }) => ({ name, from, version }))
   await refuseTagged(plan, repository, options.tagFormat, wait)
   const { files, kept, warnings: found } = await versionFiles(plan, { changelog })
-  const warnings = [...(plan.warnings ?? []), ...(packages.length === 0 ? [] : found)]
+  const warnings = [...elsewhere, ...(plan.warnings ?? []), ...(packages.length === 0 ? [] : found)]
   const names = files.map(({ file }) => file)
   if (packages.length === 0) {
     return { ok: true, packages, files: [], commit: undefined, kept, warnings, isFinished: false }
@@ -100,7 +105,7 @@ export async function versionRelease(
       warnings,
       isFinished: false,
     }
-  const written = await writeVersions(
+  const { root: _root, ...written } = await writeVersions(
     plan.workspace.root,
     folder,
     {

@@ -15,9 +15,10 @@
  *      an edit of the user: HDL_VERSION_EDITED, and nothing is overwritten.
  *  WF3  There is one commit for one note, also when the process dies between commit and removal.
  *  WF4  Temporary files of a process that was killed while it wrote are removed: the tree is clean.
+ *  WF5  A note is finished in the folder that it was made in: all work trees and workspaces of a repository share it.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError, isError } from '@heddle/core'
 import { writeAtomic, type WaitOptions } from '@heddle/core/lowlevel'
@@ -34,6 +35,8 @@ export interface FileChange {
 }
 
 export interface VersionNote {
+  /** The root of the workspace, without symbolic links. Absent in notes of older versions. */
+  readonly root?: string
   /** The commit that was read; null outside of a repository. */
   readonly base: string | null
   /** The message of the commit; null commits nothing. */
@@ -42,6 +45,8 @@ export interface VersionNote {
 }
 
 export interface Finished {
+  /** Where the files are. */
+  readonly root: string
   /** The new commit, where there is one. */
   readonly commit: string | undefined
   readonly files: readonly string[]
@@ -76,18 +81,18 @@ export async function writeVersions(
   wait: WaitOptions = {},
 ): Promise<Finished> {
   await mkdir(folder.folder, { recursive: true })
-  await writeAtomic(folder.versions, JSON.stringify(note))
+  await writeAtomic(folder.versions, JSON.stringify({ ...note, root: await realpath(root) }))
   return (await finishVersions(root, folder, wait))!
 }
 
 /**
- * Finishes what a killed process has noted. Undefined when there is nothing to finish. The caller holds
- * the lock of the release.
+ * Finishes what a killed process has noted, where that process was called. Undefined when there is nothing to finish. The caller
+ * holds the lock of the release.
  *
  * *Cancellation*: as {@link writeVersions}.
  */
 export async function finishVersions(
-  root: string,
+  caller: string,
   folder: ReleaseFolder,
   wait: WaitOptions = {},
   { dryRun = false, message }: FinishOptions = {},
@@ -95,6 +100,13 @@ export async function finishVersions(
   const noted = await readNote(folder)
   if (noted === undefined) return undefined
   if (dryRun) throw new HeddleError('HDL_VERSION_UNFINISHED', { intent: folder.versions })
+  // WF5
+  const root = await realpath(noted.root ?? caller).catch(() => undefined)
+  if (root === undefined) {
+    // The work tree was removed, and what was to be written with it.
+    await rm(folder.versions, { force: true })
+    return undefined
+  }
   const note = { ...noted, message: withFirstLine(noted.message, message) }
   const files = note.files.map(({ file }) => file)
   await removeTemporaries(root, files)
@@ -109,7 +121,7 @@ export async function finishVersions(
     if (!isWritten && !isObsolete) throw editedError(root, folder, note, standing)
     if (isObsolete || changed?.length === 0) {
       await rm(folder.versions, { force: true })
-      return isObsolete ? undefined : { commit: head ?? undefined, files }
+      return isObsolete ? undefined : { root, commit: head ?? undefined, files }
     }
   }
   for (const each of note.files) await apply(root, folder, each)
@@ -118,7 +130,7 @@ export async function finishVersions(
     commit = await commitOnce(root, folder, repository, note, wait)
   }
   await rm(folder.versions, { force: true })
-  return { commit, files }
+  return { root, commit, files }
 }
 
 /** WF4: as `writeAtomic` names them. Under the lock of the release no other process writes these files. */

@@ -67,7 +67,7 @@ export function npmPackage(
 
 /** Without the `v` and the spaces that the library forgives. */
 function isVersion(version: unknown): boolean {
-  return typeof version === 'string' && /^\d/.test(version) && semver.valid(version) !== null
+  return typeof version === 'string' && /^\d\S*$/.test(version) && semver.valid(version) !== null
 }
 
 function checkRanges(document: Document, problems: Problems): void {

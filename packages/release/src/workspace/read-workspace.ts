@@ -19,7 +19,7 @@ import { cancelled } from '@heddle/core/lowlevel'
 import type { Ecosystem, Workspace, WorkspacePackage } from '../model.ts'
 import { isWorkspaceRoot, readDefinition, type Definition } from './definition.ts'
 import { PackageIndex, withDependencies } from './dependencies.ts'
-import { readDocument } from './documents.ts'
+import { readDocument, type Document } from './documents.ts'
 import { mapLimited, readsAtOnce } from './limited.ts'
 import { findMembers } from './members.ts'
 import { npmPackage } from './npm-package.ts'
@@ -134,9 +134,14 @@ async function readPackages(
     rootPackage && isLeftOut ? { ...rootPackage, isLeftOutRoot: true } : rootPackage,
     pyproject && pythonPackage(pyproject, isRoot || packageJson !== undefined, problems),
   ]
+  const nameless: string[] = []
   for (const document of read) {
     if (document === undefined) continue
     const isNpm = path.basename(document.file) === 'package.json'
+    if (isNpm && isNameless(document)) {
+      nameless.push(namelessWarning(root, document.file))
+      continue
+    }
     found.push(
       isNpm ? npmPackage(document, false, problems) : pythonPackage(document, false, problems),
     )
@@ -160,6 +165,7 @@ async function readPackages(
     catalogs,
     ...warningsOf([
       ...notEntered.map((each) => notEnteredWarning(root, each)),
+      ...nameless,
       ...(isRoot && !isLeftOut ? rootWarning(rootPackage) : []),
     ]),
   }
@@ -228,6 +234,17 @@ function isBuilt({ ecosystem, isPrivate, manifest }: WorkspacePackage): boolean 
 function notEnteredWarning(root: string, folder: string): string {
   const name = path.relative(root, folder).split(path.sep).join('/')
   return `${name} is a workspace of its own: packages below it are not released with this one.`
+}
+
+/** A member that has a version, as tools that raise all versions leave it, and no name: no package manager publishes it. */
+function isNameless({ fields }: Document): boolean {
+  const { name, version } = fields
+  return (name === undefined || name === '') && version !== undefined && !fields['private']
+}
+
+function namelessWarning(root: string, file: string): string {
+  const shown = path.relative(root, file).split(path.sep).join('/')
+  return `${shown} has no "name": it is not released.`
 }
 
 /** W4: of packages with one name, those that can be published; the first one where none can. */

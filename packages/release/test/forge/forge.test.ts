@@ -120,3 +120,13 @@ test('15 the project is read from the address of the remote', () => {
   ].map(projectIn)
   assert.deepEqual(found, ['acme/all', 'acme/all', 'team/sub/all', 'acme/all'])
 })
+
+test('14 a forge is reached through the proxy of the environment, as the registry is', async () => {
+  using repo = new Monorepo({ packages: {} })
+  // An address with http is forwarded: what the proxy gets is a request for the whole address.
+  await using proxy = await startForge(forges.github.secret, forges.github.exists)
+  const env = { ...forges.github.env('http://forge.example'), HTTP_PROXY: proxy.url }
+  await using forge = await openForge({ kind: 'github', root: repo.root, env })
+  assert.equal(await forge.announce(release), 'made')
+  assert.equal(proxy.calls[0]!.path, `http://forge.example${forges.github.path}`)
+})

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -52,4 +52,51 @@ test('tags are pushed to a remote', async () => {
   await repository.push('origin', ['a@1.0.0'])
   assert.match(repo.git('ls-remote', '--tags', 'origin'), /refs\/tags\/a@1\.0\.0/)
   rmSync(remote, { recursive: true })
+})
+
+test('a branch is named as it is, beside a tag of the same name; a commit alone has none', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  const repository = (await Repository.open(repo.root))!
+  repo.git('tag', 'main')
+  assert.equal(await repository.branch(), 'main')
+  repo.git('checkout', '--quiet', '-b', 'release/HEAD')
+  assert.equal(await repository.branch(), 'release/HEAD')
+  repo.git('checkout', '--quiet', '--detach')
+  assert.equal(await repository.branch(), undefined)
+})
+
+/** A program that signs whatever it gets, and finds every signature good. */
+function signWithStub(repo: Monorepo): void {
+  const program = path.join(repo.root, '.git', 'sign')
+  const signature = '-----BEGIN PGP SIGNATURE-----\n\nnone\n-----END PGP SIGNATURE-----\n'
+  const script = [
+    `process.stderr.write('gpg: Signature made today\\n\\n[GNUPG:] SIG_CREATED \\n')`,
+    `process.stdout.write(${JSON.stringify(signature)})`,
+  ]
+  writeFileSync(`${program}.js`, script.join('\n'))
+  writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${program}.js "$@"\n`)
+  chmodSync(program, 0o755)
+  repo.git('config', 'gpg.program', program)
+  repo.git('config', 'user.name', 'Somebody')
+  repo.git('config', 'user.email', 'somebody@example.com')
+}
+
+test('a signature that Git would print is not taken for the time of the commit', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  signWithStub(repo)
+  repo.git('commit', '--quiet', '--allow-empty', '--gpg-sign', '--message', 'signed')
+  repo.git('config', 'log.showSignature', 'true')
+  const repository = (await Repository.open(repo.root))!
+  assert.equal(String(await repository.committedAt()).length, 13)
+})
+
+test('tags are signed where Git is asked to sign all of them', async () => {
+  using repo = new Monorepo({ packages: { a: [] } })
+  signWithStub(repo)
+  repo.git('config', 'tag.gpgSign', 'true')
+  const repository = (await Repository.open(repo.root))!
+  assert.deepEqual([...(await repository.makeTags(one))], ['a@1.0.0'])
+  assert.match(repo.git('cat-file', '-p', 'refs/tags/a@1.0.0'), /BEGIN PGP SIGNATURE/)
+  assert.deepEqual([...(await repository.makeTags(one))], [])
+  assert.deepEqual([...(await repository.tags())], [['a@1.0.0', repository.head]])
 })

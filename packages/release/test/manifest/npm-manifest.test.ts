@@ -36,6 +36,19 @@ test('the version is set, ranges are resolved in every group, and keys keep thei
   )
 })
 
+for (const number of ['1e999', '-1e999']) {
+  test(`a number that JSON cannot write is refused with file and field: ${number}`, () => {
+    const manifest = JSON.parse(`{ "config": { "list": [1, { "most": ${number} }] } }`) as object
+    assert.throws(
+      () => release({ ...manifest }),
+      (error) =>
+        isError(error, 'HDL_BAD_MANIFEST') &&
+        error.details.file === '/repository/packages/app/package.json' &&
+        error.message.includes('"config.list.1.most" is a number too large for JavaScript'),
+    )
+  })
+}
+
 test('the manifest of the workspace is not changed', () => {
   const manifest = { name: 'app', version: '2.0.0', dependencies: { core: 'workspace:*' } }
   const plan = planOf('/repository', [core, { manifest }])

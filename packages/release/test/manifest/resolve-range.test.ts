@@ -33,6 +33,12 @@ const matrix: [dependency: string, range: string, released: string][] = [
   ['@a/core', 'workspace:~', '~1.2.3'],
   ['@a/core', 'workspace:1.x', '1.x'],
   ['@a/core', 'workspace:^1.0.0', '^1.0.0'],
+  ['@a/core', 'workspace:>=', '>=1.2.3'],
+  ['@a/core', 'workspace:<=', '<=1.2.3'],
+  ['@a/core', '^0.9.0 || workspace:^', '^0.9.0 || ^1.2.3'],
+  ['@a/core', 'workspace:* || ^3.0.0', '1.2.3 || ^3.0.0'],
+  ['@a/core', 'workspace:^0.9.0||workspace:~', '^0.9.0 || ~1.2.3'],
+  ['major', 'workspace:^1.0.0 || ^2.0.0', '^1.0.0 || ^2.0.0'],
   ['@a/core', 'workspace:../core', '1.2.3'],
   ['@a/core', 'workspace:packages/core', '1.2.3'],
   ['alias', 'workspace:../core', 'npm:@a/core@1.2.3'],
@@ -92,6 +98,12 @@ const refused: [dependency: string, range: string, problem: RegExp][] = [
   ['out', '~/out', /no package of the workspace is there/],
   ['major', 'workspace:1.0.0 - 1.9.0', /1\.5\.0 becomes 2\.0\.0, which it does not allow/],
   ['major', '^0.9.0 || ^1.0.0', /1\.5\.0 becomes 2\.0\.0/],
+  ['major', '^0.9.0 || workspace:^1.0.0', /1\.5\.0 becomes 2\.0\.0/],
+  ['ghost', '^0.9.0 || workspace:^', /no package "ghost"/],
+  ['secret', '^0.9.0 || workspace:^', /private and never published/],
+  ['@a/core', 'workspace:>', /its own version 1\.2\.3 is not in it/],
+  ['@a/core', '^1.0.0 || link:../core', /no package of the workspace is there/],
+  ['@a/core', '^1.0.0 || workspace:../core', /is not a range/],
 ]
 for (const [dependency, range, problem] of refused) {
   test(`S63 "${dependency}": "${range}" is refused`, () => {

@@ -81,6 +81,10 @@ const common: Readonly<Record<string, Content>> = {
   'packages/b/.npmignore': 'hidden\n',
   'packages/b/hidden/x.js': '1\n',
   'packages/b/index.js': '1\n',
+  'packages/b/lib/b.js': '1\n',
+  'packages/c/package.json': { name: '@m/c', version: '1.0.0' },
+  'packages/c/vendor/LICENSE': 'of somebody else\n',
+  'packages/c/index.js': '1\n',
 }
 
 function entriesOf(file: string): { files: string[]; programs: string[]; manifest: unknown } {
@@ -93,6 +97,18 @@ function entriesOf(file: string): { files: string[]; programs: string[]; manifes
     files: tar('tzf', file).trim().split('\n').toSorted(),
     manifest: JSON.parse(tar('xzOf', file, 'package/package.json')),
   }
+}
+
+/** Fields that only some of the managers put in their place. */
+const replaced = {
+  publishConfig: {
+    access: 'public',
+    main: 'lib/b.js',
+    types: 'lib/b.d.ts',
+    exports: { '.': './lib/b.js' },
+    bin: { b: 'lib/b.js' },
+    engines: { node: '>=22' },
+  },
 }
 
 async function compare(
@@ -109,7 +125,7 @@ async function compare(
   })
   chmodSync(path.join(folder, 'packages/b/README.md'), 0o755)
   const plan = await planFromManifests(await readWorkspace(folder))
-  for (const name of ['a', 'b']) {
+  for (const name of ['a', 'b', 'c']) {
     const [out, own] = [await makeTree(t, {}), await makeTree(t, {})]
     pack(path.join(folder, 'packages', name), out)
     const theirs = entriesOf(path.join(out, readdirSync(out)[0]!))
@@ -123,7 +139,7 @@ async function compare(
 }
 
 test('11 files and manifests as `npm pack`', (t) =>
-  compare(t, managers['npm']!, { '@m/a': '^1.0.0' }))
+  compare(t, managers['npm']!, { '@m/a': '^1.0.0' }, replaced))
 
 test('11 files and manifests as `pnpm pack`, with the licence of the root', (t) =>
   compare(
@@ -131,6 +147,8 @@ test('11 files and manifests as `pnpm pack`, with the licence of the root', (t) 
     managers['pnpm']!,
     { '@m/a': 'workspace:^', 'left-pad': 'catalog:' },
     {
+      ...replaced,
+      peerDependencies: { '@m/a': '^0.9.0 || workspace:^' },
       packageManager: 'pnpm@10.0.0',
       pnpm: { overrides: {} },
       scripts: { prepare: 'node -p 1', postpublish: 'node -p 1', test: 'node -p 1' },
@@ -138,4 +156,4 @@ test('11 files and manifests as `pnpm pack`, with the licence of the root', (t) 
   ))
 
 test('11 files and manifests as `yarn pack`', (t) =>
-  compare(t, managers['yarn']!, { '@m/a': 'workspace:^' }))
+  compare(t, managers['yarn']!, { '@m/a': 'workspace:^' }, replaced))

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
 import { extract } from 'tar'
@@ -61,7 +63,7 @@ test('K3: manifest, name, version and hashes are those of the archive', async ()
   assert.equal(packed.version, '1.1.0')
   assert.deepEqual(packed.manifest['dependencies'], { core: '^2.1.0' })
   const [artifact] = packed.artifacts
-  assert.equal(artifact!.file, out.at('@a+app-1.1.0.tgz'))
+  assert.equal(artifact!.file, out.at('@a+app@1.1.0.tgz'))
   const bytes = fs.readFileSync(artifact!.file)
   assert.equal(artifact!.size, bytes.length)
   assert.equal(artifact!.integrity, `sha512-${createHash('sha512').update(bytes).digest('base64')}`)
@@ -73,6 +75,15 @@ test('K3: manifest, name, version and hashes are those of the archive', async ()
   assert.match(text, /^\{\n\t"name": "@a\/app",\n\t"version": "1\.1\.0",\n/)
   assert.equal(fs.readFileSync(out.at('package/dist/deep/é ü.js'), 'utf8'), '\n')
   assert.ok(fs.existsSync(out.at('package', 'dist', 'long/'.repeat(50), 'name.js')))
+})
+
+test('K3: a negative zero is packed as the zero that JSON writes', async () => {
+  using tree = workspace()
+  using out = new Tree()
+  const text = '{ "name": "plain", "version": "3.0.0", "config": { "list": [1, -0] } }'
+  tree.write('packages/plain/package.json', text)
+  const packed = await pack(tree, 'plain', out.path)
+  assert.deepEqual(packed.manifest['config'], { list: [1, 0] })
 })
 
 test('K1: two packs are equal byte by byte, also after dates and modes have changed', async () => {
@@ -263,8 +274,35 @@ test('pinned in place, the pinned manifest is packed', async () => {
   assert.deepEqual(packed.manifest['dependencies'], { core: '2.1.0' })
 })
 
+test('links, pipes and sockets are not packed, and none of them is opened', async () => {
+  using tree = workspace()
+  using out = new Tree()
+  tree.write('secret.txt', 'secret\n')
+  for (const name of ['plain', 'tool']) {
+    const at = (file: string): string => tree.at(`packages/${name}/${file}`)
+    fs.symlinkSync('../../secret.txt', at('leak.txt'))
+    fs.symlinkSync('../..', at('up'))
+    fs.symlinkSync('nowhere', at('broken.js'))
+    execFileSync('mkfifo', [at('pipe')])
+    await using _server = await listen(at('socket'))
+    const packed = await pack(tree, name, out.path)
+    const files = (await entriesOf(packed.artifacts[0]!.file)).map((entry) => entry.path)
+    assert.deepEqual(
+      files.filter((file) => /leak|up|broken|pipe|socket/.test(file)),
+      [],
+    )
+  }
+})
+
+async function listen(file: string): Promise<AsyncDisposable> {
+  const server = net.createServer()
+  await new Promise<void>((done) => server.listen(file, done))
+  return { [Symbol.asyncDispose]: () => new Promise((done) => server.close(() => done())) }
+}
+
 test('names that differ give files that differ', () => {
   assert.notEqual(tarballName('@a/b', '1.0.0'), tarballName('a-b', '1.0.0'))
+  assert.notEqual(tarballName('a', '1.0.0-1.0.0'), tarballName('a-1.0.0', '1.0.0'))
   assert.notEqual(tarballName('@a/b-c', '1.0.0'), tarballName('@a-b/c', '1.0.0'))
 })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { writeArchive, type ArchiveTask } from '../../src/pack/write-archive.ts'
+import type { ArchiveTask } from '../../src/pack/archive-job.ts'
+import { writeArchive } from '../../src/pack/write-archive.ts'
 import { Tree } from '../plan-kit.ts'
 
 function taskFor(file: string): ArchiveTask {

@@ -27,6 +27,9 @@ test('each package goes to its own registry: option, manifest, scope, default', 
   assert.equal(urlOf('@a/b'), 'https://scope.example/npm/')
   const publishConfig = { registry: 'https://own.example' }
   assert.equal(urlOf('@a/b', 'npm', { publishConfig }), 'https://own.example/')
+  const ofScope = { '@a:registry': 'https://gitlab.example/npm/', registry: 'https://own.example' }
+  assert.equal(urlOf('@a/b', 'npm', { publishConfig: ofScope }), 'https://gitlab.example/npm/')
+  assert.equal(urlOf('b', 'npm', { publishConfig: ofScope }), 'https://own.example/')
   assert.equal(urlOf('p', 'python'), 'https://pypi.org/')
   await using fixed = await openRegistries({
     folder: home.folder,

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { test } from 'node:test'
+import type { ServerResponse } from 'node:http'
+import { test, type TestContext } from 'node:test'
 import { isError } from '@heddle/core'
 import { HttpClient } from '../../src/registry/http/client.ts'
 import { npmRegistry } from '../../src/registry/npm/npm-registry.ts'
-import { waitVisible } from '../../src/registry/visible.ts'
+import { waitInstallable, waitVisible, type Visibility } from '../../src/registry/visible.ts'
 import { ModelRegistry, paperPackage } from '../support/model-registry.ts'
 import { startStub } from '../support/servers.ts'
+import { until } from '../support/until.ts'
 import { virtualKernel } from '../support/virtual-time.ts'
 
 const half = { next: () => 0.5 }
@@ -129,4 +131,83 @@ test('scenario 93, 94: 500 packages wait at once over 10 sockets, and hold none 
   const seen = await all
   assert.ok(seen.every(({ is }) => is === 'visible'))
   assert.ok(stub.mostSockets() <= 10, `${stub.mostSockets()} sockets`)
+})
+
+test('an archive that ends a byte too early: what is missing is the archive, and the reason is known', async () => {
+  const archive = 'what was packed'
+  const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`
+  await using stub = await startStub(({ url, headers, socket }, response) => {
+    const tarball = `http://${headers.host}/a.tgz`
+    const document = { version: '1.0.0', dist: { integrity, tarball } }
+    if (url !== '/a.tgz') return void response.end(JSON.stringify(document))
+    const head = `HTTP/1.1 200 OK\r\ncontent-length: ${archive.length}\r\n\r\n`
+    socket.end(head + archive.slice(0, -1))
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  const paper = paperPackage()
+  const packed = { ...paper, artifacts: [{ ...paper.artifacts[0]!, integrity }] }
+  const seen = await waitVisible(registry, packed, { budget: 0 })
+  assert.ok(seen.is === 'accepted-not-visible')
+  assert.equal(seen.lacks, 'archive')
+  assert.ok(isError(seen.error, 'HDL_REGISTRY_UNAVAILABLE'))
+})
+
+/** The wait for a registry whose archive, or document, comes one byte at a time and never ends. */
+async function waitWhileTrickling(
+  t: TestContext,
+  options: { readonly what: 'archive' | 'document'; readonly budget: number },
+  waitFor: typeof waitVisible | typeof waitInstallable = waitVisible,
+): Promise<Visibility> {
+  let trickling: ServerResponse | undefined
+  await using stub = await startStub(({ url, headers }, response) => {
+    if ((url === '/a.tgz') === (options.what === 'archive')) {
+      response.writeHead(200, { 'content-length': '1000000' })
+      trickling = response
+      return
+    }
+    const tarball = `http://${headers.host}/a.tgz`
+    response.end(JSON.stringify({ version: '1.0.0', dist: { integrity: 'sha512-ours', tarball } }))
+  })
+  const kernel = virtualKernel(half)
+  await using http = new HttpClient({ kernel })
+  await using registry = npmRegistry({ url: stub.url, http, kernel })
+  const { budget } = options
+  let isOver = false
+  const work = waitFor(registry, paperPackage(), { kernel, budget }).finally(() => {
+    isOver = true
+  })
+  await until(() => trickling !== undefined)
+  // A piece that has come is noted with its time.
+  const { mock } = t.mock.method(kernel.clock, 'now')
+  while (!isOver) {
+    const before = mock.callCount()
+    trickling!.write('x')
+    await until(() => mock.callCount() > before || isOver)
+    await kernel.clock.advance(10_000)
+  }
+  return await work
+}
+
+for (const [name, waitFor] of Object.entries({ waitVisible, waitInstallable })) {
+  test(`scenario 94: an archive that trickles ends ${name} with the budget, and that is the reason`, async (t) => {
+    const seen = await waitWhileTrickling(t, { what: 'archive', budget: 60_000 }, waitFor)
+    assert.ok(seen.is === 'accepted-not-visible')
+    assert.equal(seen.lacks, 'archive')
+    assert.equal(seen.waited, 60_000)
+    assert.ok(isError(seen.error, 'HDL_TIMEOUT'))
+    assert.equal(seen.error.message, 'GET a.tgz timed out after 60000 ms.')
+  })
+}
+
+test('scenario 94: a document that trickles ends with the budget too', async (t) => {
+  const seen = await waitWhileTrickling(t, { what: 'document', budget: 60_000 })
+  assert.ok(seen.is === 'accepted-not-visible')
+  assert.equal(seen.lacks, 'version')
+  assert.equal(seen.waited, 60_000)
+})
+
+test('scenario 94: a look at the end of the budget has ten seconds', async (t) => {
+  const seen = await waitWhileTrickling(t, { what: 'archive', budget: 0 })
+  assert.ok(seen.is === 'accepted-not-visible')
+  assert.equal(seen.waited, 10_000)
 })

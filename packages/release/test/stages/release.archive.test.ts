@@ -29,7 +29,7 @@ test('an archive that never comes: not published, dependents are blocked, the ne
   assert.equal(proxy.uploads.get('late-a@1.0.0')?.sent, 1)
 })
 
-test('an archive that comes late is waited for, and so do dependents', async () => {
+test('a node waits for an archive that comes late, and so do its dependents', async () => {
   using repo = new Monorepo({ packages: { 'soon-a': [], 'soon-b': ['soon-a'] } })
   await using proxy = await proxyWith({ path: /soon-a-1\.0\.0\.tgz$/, status: 404, times: 1 })
   const report = await publishManifests(repo, proxy.url)

@@ -62,7 +62,7 @@ test('provenance=true in the .npmrc of the workspace asks for provenance too', a
   assert.equal(registry.uploads.length, 0)
 })
 
-test('a package that not everybody may see gets no provenance', async () => {
+test('a package that is not public gets no provenance', async () => {
   using repo = withProvenance()
   await using service = await startBuildService()
   await using registry = await startPaperRegistry()

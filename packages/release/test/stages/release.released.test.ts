@@ -159,6 +159,76 @@ test('O1 two branches made the same version: the second one is refused, not take
   assert.equal(again.ok, true, JSON.stringify(again.packages))
 })
 
+/** `needs` is what the branch has of the package that the other one pins: their own folders do not tell. */
+function raiseBoth(
+  repo: Monorepo,
+  [pinned, pinning]: readonly [string, string],
+  needs: string,
+): void {
+  repo.write(`packages/${pinned}/package.json`, { name: pinned, version: needs, main: 'index.js' })
+  repo.write(`packages/${pinning}/package.json`, {
+    name: pinning,
+    version: '1.0.1',
+    main: 'index.js',
+    dependencies: { [pinned]: 'workspace:*' },
+  })
+  const made = `${pinned}@${needs} ${pinning}@1.0.1`
+  repo.commit(`Release ${made}\n\nHeddle-Versions: ${made}`)
+}
+
+test('O1 two branches made the same version with the same files and another workspace range: it is refused', async () => {
+  using repo = new Monorepo({ packages: { ra: [], rb: ['ra'], rc: [] } })
+  await publishManifests(repo, registry.url)
+  repo.git('switch', '--quiet', '--create', '1.x')
+  raiseBoth(repo, ['ra', 'rb'], '1.0.1')
+  repo.git('switch', '--quiet', 'main')
+  raiseBoth(repo, ['ra', 'rb'], '2.0.0')
+  repo.git('switch', '--quiet', '1.x')
+  assert.equal((await publishManifests(repo, registry.url)).ok, true)
+  repo.git('switch', '--quiet', 'main')
+  const report = await publishManifests(repo, registry.url)
+  assert.deepEqual(outcomesOf(report), { ra: 'blocked', rb: 'conflict', rc: 'already-published' })
+  const { problems } = report.packages.find(({ name }) => name === 'rb')!
+  assert.equal(problems[0]!.code, 'HDL_VERSION_TAKEN')
+})
+
+test('O1 a squashed release stays the same one when what it pins moves on: that is a warning', async () => {
+  using repo = new Monorepo({ packages: { qa: [], qb: ['qa'] } })
+  await publishManifests(repo, registry.url)
+  repo.git('switch', '--quiet', '--create', 'release')
+  raiseBoth(repo, ['qa', 'qb'], '1.0.1')
+  assert.equal((await publishManifests(repo, registry.url)).ok, true)
+  repo.git('switch', '--quiet', 'main')
+  raiseBoth(repo, ['qa', 'qb'], '1.0.1')
+  repo.git('commit', '--quiet', '--amend', '--no-edit', '--date=2020-01-01T00:00:00Z')
+  assert.deepEqual((await publishManifests(repo, registry.url)).warnings, [])
+  repo.write('packages/qa/package.json', { name: 'qa', version: '1.0.2', main: 'index.js' })
+  repo.commit('qa 1.0.2')
+  const report = await publishManifests(repo, registry.url)
+  assert.deepEqual(outcomesOf(report), { qa: 'published', qb: 'already-published' })
+  assert.deepEqual(report.warnings, [
+    'Changed since they were published, with the same version: qb.',
+  ])
+})
+
+test('O3 a range that still allows what is released is not a change; a catalog that says another one is', async () => {
+  using repo = new Monorepo({
+    packages: { la: [], lb: ['la'], lc: [] },
+    fields: { lc: { peerDependencies: { react: 'catalog:' } } },
+  })
+  const root = { name: 'root', private: true, workspaces: ['packages/*'] }
+  repo.write('package.json', { ...root, catalog: { react: '^18.0.0' } })
+  repo.commit('a catalog')
+  await publishManifests(repo, registry.url)
+  repo.write('packages/la/package.json', { name: 'la', version: '1.0.1', main: 'index.js' })
+  repo.commit('la 1.0.1')
+  assert.deepEqual((await publishManifests(repo, registry.url)).warnings, [])
+  repo.write('package.json', { ...root, catalog: { react: '^19.0.0' } })
+  repo.commit('another catalog')
+  const { warnings } = await publishManifests(repo, registry.url)
+  assert.deepEqual(warnings, ['Changed since they were published, with the same version: lc.'])
+})
+
 test('O2 a first release by commits whose version is published, without its tag, is refused when it has changed', async () => {
   using repo = new Monorepo({ packages: { wa: [], wb: [] } })
   await publishManifests(repo, registry.url)

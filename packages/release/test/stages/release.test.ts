@@ -204,6 +204,33 @@ test('98 a dry run packs and checks for real, and uploads nothing', async () => 
   )
 })
 
+test('98 a dry run without a build refuses a package that was not built, as the release does', async () => {
+  using repo = new Monorepo({
+    packages: { unbuilt: [], built: ['unbuilt'] },
+    fields: { unbuilt: { main: 'dist/index.js', types: 'dist/index.d.ts', files: ['dist'] } },
+  })
+  await using proxy = await proxyWith()
+  const ways = [true, false].flatMap((dryRun) => [true, false].map((smoke) => ({ dryRun, smoke })))
+  for (const { dryRun, smoke } of ways) {
+    const options = { dryRun, build: false, smoke, tag: false } as const
+    const report = await publish(repo, proxy.url, options)
+    assert.equal(report.ok, false)
+    const { outcome, problems } = find(report, 'unbuilt')
+    assert.equal(outcome, 'failed')
+    assert.equal(problems[0]!.stage, 'pack')
+    assert.match(problems[0]!.message, /its archive lacks dist\/index\.js \("main"\)/)
+    assert.equal(find(report, 'built').outcome, dryRun ? 'skipped' : 'blocked')
+  }
+  assert.equal(proxy.uploads.has('unbuilt@1.0.0'), false)
+  const { ok, warnings } = await publish(repo, proxy.url, {
+    dryRun: true,
+    build: false,
+    installOnly: ['unbuilt'],
+  })
+  assert.equal(ok, true, 'what Node does not import may lack it')
+  assert.match(warnings.join(), /the archives lack: unbuilt: dist\/index\.js \("main"\), dist/)
+})
+
 test('72 a build that fails ends its package with what it said; nothing of it is uploaded', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo

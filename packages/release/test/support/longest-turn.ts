@@ -5,7 +5,7 @@ function cpuUsage(): NodeJS.CpuUsage {
 }
 
 /**
- * The longest time in milliseconds that this thread computed without a turn for anybody else, by its
+ * The longest time in milliseconds that this thread computed without a turn for anything else, by its
  * own processor time: a busy machine does not count.
  */
 export async function longestTurn(work: () => Promise<unknown>): Promise<number> {

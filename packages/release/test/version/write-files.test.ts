@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
@@ -104,4 +104,32 @@ test('WF4 what a killed process had half written beside a file is removed, and n
   writeFileSync(file('.other.1-a.tmp'), 'of another program')
   await finishVersions(repo.root, folder)
   assert.equal(repo.git('status', '--porcelain').trim(), '?? .other.1-a.tmp')
+})
+
+test('WF5 a note is finished in the work tree that it was made in, from whichever the next call comes', async () => {
+  using each = scene()
+  const { repo, note, file } = each
+  const other = path.join(repo.root, '.git', 'other')
+  repo.git('worktree', 'add', '--quiet', '-b', 'other', other)
+  const folder = await releaseFolder(other)
+  // Killed after the note was durable.
+  mkdirSync(folder.folder, { recursive: true })
+  writeFileSync(folder.versions, JSON.stringify({ ...note, root: realpathSync(repo.root) }))
+  const finished = await finishVersions(other, folder)
+  assert.equal(finished?.root, realpathSync(repo.root))
+  assert.equal(readFileSync(file('one'), 'utf8'), '1.1\n')
+  assert.equal(readFileSync(path.join(other, 'one'), 'utf8'), '1\n')
+  assert.equal(commits(repo), 1 + Number(repo.git('-C', other, 'rev-list', '--count', 'HEAD')))
+  assert.equal(existsSync(folder.versions), false)
+})
+
+test('WF5 the note of a work tree that was removed is dropped', async () => {
+  using each = scene()
+  const { repo, note, file } = each
+  const folder = await releaseFolder(repo.root)
+  mkdirSync(folder.folder, { recursive: true })
+  writeFileSync(folder.versions, JSON.stringify({ ...note, root: file('gone') }))
+  assert.equal(await finishVersions(repo.root, folder), undefined)
+  assert.equal(readFileSync(file('one'), 'utf8'), '1\n')
+  assert.equal(existsSync(folder.versions), false)
 })

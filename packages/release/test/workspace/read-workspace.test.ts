@@ -283,7 +283,7 @@ test('W1: all problems at once, with file, line and what to do', async (t) => {
     'packages/early/package.json': '{\n  "name": "early",\n',
     'packages/version/package.json': '{\n  "name": "version",\n  "version": "1.0"\n}\n',
     'packages/prefix/package.json': manifest('prefix', 'v1.0.0'),
-    'packages/nameless/package.json': '{\n  "version": "1.0.0"\n}\n',
+    'packages/space/package.json': manifest('space', '1.0.0 '),
     'packages/list/package.json': '[]',
     'packages/range/package.json':
       '{\n  "name": "range",\n  "version": "1.0.0",\n  "dependencies": {\n    "x": 1\n  }\n}',
@@ -307,12 +307,12 @@ test('W1: all problems at once, with file, line and what to do', async (t) => {
     'packages/early/package.json:3 it is not valid JSON: property name expected',
     'packages/list/package.json:1 it is not a table of names and values',
     'packages/name/package.json:2 "name" is "bad name", which no registry accepts',
-    'packages/nameless/package.json:1 it has no "name"',
     'packages/noproject/pyproject.toml:1 it has no table [project]',
     'packages/pep440/pyproject.toml:3 `project.version` is "one", which is not a version of Python (PEP 440)',
     'packages/prefix/package.json:3 "version" is "v1.0.0", which is not a semantic version',
     'packages/range/package.json:5 the range of "x" in "dependencies" is not a string',
     'packages/requirement/pyproject.toml:4 "core 1" in `project.dependencies` is not a requirement (PEP 508)',
+    'packages/space/package.json:3 "version" is "1.0.0 ", which is not a semantic version',
     'packages/toml/pyproject.toml:3 it is not valid TOML: illegal character in numeric literal',
     'packages/two/package.json the name "twin" is taken by packages/one/package.json',
     'packages/version/package.json:3 "version" is "1.0", which is not a semantic version',
@@ -338,6 +338,17 @@ test('W4 a package without a version is listed and not released; private namesak
   assert.equal(packages.get('site')!.isPrivate, true)
   assert.equal(packages.get('twin')!.isPrivate, false)
   assert.equal(packages.get('twin')!.folder, path.join(folder, 'packages/twin'))
+})
+
+test('W4 a member with a version and no name is left out with a warning, as pnpm leaves it out', async (t) => {
+  const folder = await makeTree(t, {
+    'package.json': { ...root, workspaces: ['packages/*'] },
+    'packages/a/package.json': manifest('a'),
+    'packages/bench/package.json': { version: '1.0.0' },
+  })
+  const { packages, warnings } = await readWorkspace(folder)
+  assert.deepEqual([...packages.keys()], ['a', 'root'])
+  assert.deepEqual(warnings, ['packages/bench/package.json has no "name": it is not released.'])
 })
 
 test('private packages may lack name and version', async (t) => {

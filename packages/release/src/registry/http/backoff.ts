@@ -16,8 +16,11 @@ export const defaultBackoff: Backoff = { base: 500, cap: 60_000 }
  */
 export const mostRefusals = 12
 
-/** A registry may ask for hours. A release that sleeps through the night helps no user. */
-const longestRetryAfter = 300_000
+/**
+ * The longest pause that is waited for, in milliseconds. A registry may ask for hours: asking it earlier would be refused
+ * again, and a release that sleeps through the night helps no user.
+ */
+export const longestRetryAfter = 300_000
 
 /**
  * Anything between nothing and the bound ("full jitter"): clients that failed together do not come
@@ -27,13 +30,16 @@ export function jitter(attempt: number, random: Random, { base, cap }: Backoff):
   return random.next() * Math.min(base * 2 ** attempt, cap)
 }
 
+/** More than any registry means. */
+const longestNamed = 30 * 86_400_000
+
 /**
- * Milliseconds that `Retry-After` asks for, at most five minutes: seconds, or a date on the wall
- * clock. Undefined when there is none that can be read.
+ * Milliseconds that `Retry-After` asks for: seconds, or a date on the wall clock. Undefined when there is none that
+ * can be read.
  */
 export function retryAfterOf(header: string | undefined, wallTime: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - wallTime
-  return Number.isNaN(asked) ? undefined : Math.min(Math.max(0, asked), longestRetryAfter)
+  return Number.isNaN(asked) ? undefined : Math.min(Math.max(0, asked), longestNamed)
 }

@@ -104,7 +104,7 @@ export class HttpClient {
       const location = answer.headers['location']
       const isRedirect = answer.status >= 301 && answer.status <= 308 && location !== undefined
       if (!isRedirect || !isRead(request) || redirects === mostRedirects) return answer
-      next = redirected(next, location)
+      next = redirected(next, location, patience.what)
     }
   }
 
@@ -206,7 +206,7 @@ export class HttpClient {
           name: `connections to ${origin}`,
           kernel,
         }),
-        limiter: new AdaptiveLimiter({ kernel }),
+        limiter: new AdaptiveLimiter({ kernel, registry: origin }),
       }
       this.#origins.set(origin, found)
     }
@@ -214,9 +214,14 @@ export class HttpClient {
   }
 }
 
-function redirected(request: HttpRequest, location: string): HttpRequest {
+function redirected(request: HttpRequest, location: string, action: string): HttpRequest {
   const from = new URL(request.url)
-  const to = new URL(location, from)
+  const to = URL.parse(location, from.href)
+  if (to === null || !/^https?:$/.test(to.protocol)) {
+    const problem = `it redirects to ${location.slice(0, 200)}, which is not an address of HTTP`
+    const details = { registry: from.origin, action, problem, outcome: 'not-done' as const }
+    throw new HeddleError('HDL_REGISTRY_UNAVAILABLE', { ...details, tries: 1 })
+  }
   const { authorization, ...others } = request.headers ?? {}
   const keep = to.origin === from.origin && authorization !== undefined
   return { ...request, url: to.href, headers: keep ? { ...others, authorization } : others }

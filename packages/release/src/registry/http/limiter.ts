@@ -18,17 +18,22 @@
  *      sign and not ten.
  *  RL4  After enough successes the pace is lifted.
  *  RL5  A caller that gives up leaves nothing behind but its unused turn.
+ *  RL6  While the registry wants to be left alone for longer than a release waits, each caller is refused at once.
  *
  * Turns are promised by arithmetic and not by a queue: each caller takes the next free time and sleeps
  * until then. A refusal makes all promises void; the sleepers wake up, see that and take a new one.
  *
  * Known limits: how many wait here is bounded by the connections of the client, who takes one first.
  */
+import { HeddleError } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { Patience } from '../wait.ts'
+import { longestRetryAfter } from './backoff.ts'
 
 export interface LimiterOptions {
   readonly kernel: Kernel
+  /** The address of the registry, for errors. */
+  readonly registry: string
   /** Milliseconds between two starts after the first refusal, at least. Default 100. */
   readonly firstGap?: number
   /** The slowest pace. Default 10 s. */
@@ -61,6 +66,7 @@ const longestHold = 60_000
 
 export class AdaptiveLimiter {
   readonly #kernel: Kernel
+  readonly #registry: string
   readonly #firstGap: number
   readonly #longestGap: number
   readonly #step: number
@@ -79,6 +85,7 @@ export class AdaptiveLimiter {
 
   constructor(options: LimiterOptions) {
     this.#kernel = options.kernel
+    this.#registry = options.registry
     this.#firstGap = options.firstGap ?? 100
     this.#longestGap = options.longestGap ?? 10_000
     this.#step = options.step ?? 0.1
@@ -90,12 +97,14 @@ export class AdaptiveLimiter {
    *
    * *Cancellation*: leaves an unused turn behind, nothing else.
    * *Fairness*: in order of arrival, except that a refusal deals the turns anew.
+   * @throws `HDL_REGISTRY_RATE` (RL6).
    */
   async pass(what: string, wait: WaitOptions = {}): Promise<Turn> {
     const patience = new Patience(what, this.#kernel, wait)
     patience.check()
     for (;;) {
       const now = this.#kernel.clock.now()
+      this.#refuseLongHold(what, this.#heldUntil - now)
       const at = Math.max(now, this.#heldUntil, this.#next)
       this.#next = at + this.#gap
       if (at <= now) return this.#start(now)
@@ -141,6 +150,13 @@ export class AdaptiveLimiter {
       refusals: this.#refusals,
       cuts: this.#cuts,
     }
+  }
+
+  /** RL6 */
+  #refuseLongHold(action: string, hold: number): void {
+    if (hold <= longestRetryAfter) return
+    const details = { registry: this.#registry, action, tries: 1, retryAfter: hold }
+    throw new HeddleError('HDL_REGISTRY_RATE', details)
   }
 
   #start(now: number): Turn {

@@ -5,12 +5,13 @@
  *  RT1  Nothing is waited for after the last try.
  *  RT2  The error is that of the last try, with all of them in `errors`.
  *  RT3  A connection that fails, in whatever way, is tried again.
- *  RT4  Only what is idempotent is sent twice. Anything else is sent once, and its error says whether it may
+ *  RT4  An answer that claims success and cannot be read, as one that was cut off, counts as a failed try.
+ *  RT5  Only what is idempotent is sent twice. Anything else is sent once, and its error says whether it may
  *       have happened.
  */
 import { HeddleError, isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
-import { classOf, classPolicies, failureOf, type Asked } from '../error-class.ts'
+import { classOf, failureOf, mayPass, type Asked } from '../error-class.ts'
 import { Patience } from '../wait.ts'
 import { defaultBackoff, jitter, mostRefusals, type Backoff } from './backoff.ts'
 import type { HttpClient } from './client.ts'
@@ -42,6 +43,22 @@ export async function requestWithRetry(
   request: HttpRequest,
   options: RetryOptions = {},
 ): Promise<HttpAnswer> {
+  return readWithRetry(http, request, options, (answer) => answer)
+}
+
+/**
+ * The same, and what `read` makes of the answer. What it throws decides whether there is another try (RT4).
+ *
+ * *Cancellation*: ends the request or the wait between two of them.
+ * *Fairness*: each try takes its place behind those who wait for a connection.
+ * @throws as {@link requestWithRetry}, and what `read` throws for good.
+ */
+export async function readWithRetry<T>(
+  http: HttpClient,
+  request: HttpRequest,
+  options: RetryOptions,
+  read: (answer: HttpAnswer) => T | Promise<T>,
+): Promise<T> {
   const { kernel } = http
   const { backoff = defaultBackoff } = options
   const write = !isRead(request)
@@ -53,11 +70,11 @@ export async function requestWithRetry(
   for (;;) {
     try {
       const answer = await http.send(request, patience.options)
-      if (!again.has(answer.status)) return answer
+      if (!again.has(answer.status)) return await read(answer)
       throw failureOf(answer, asked, kernel.clock.wallTime())
     } catch (error) {
+      if (!mayPass(error)) throw error
       const kind = classOf(error)
-      if (kind === undefined || !classPolicies[kind].again) throw error
       errors.push(error)
       // The client has made all requests wait already.
       if (kind === 'rate' && tries > 1 && ++refusals < mostRefusals) continue

@@ -1,8 +1,9 @@
 import { isError } from '@heddle/core'
 import { systemKernel, ThreadPool, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../../model.ts'
+import { readmeOf } from '../../pack/readme.ts'
 import { converge } from '../converge.ts'
-import { parseAnswer } from '../http/answer.ts'
+import { hashAs, isAmong } from '../hashes.ts'
 import { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import type { Environment } from '../id-token.ts'
@@ -16,18 +17,13 @@ import type {
   UploadOptions,
   VersionOnRegistry,
 } from '../registry.ts'
+import { noHash } from './integrity.ts'
 import type { NpmConfig } from './npmrc.ts'
 import type { OtpPrompt } from './one-time-passwords.ts'
-import {
-  noHash,
-  PackumentReader,
-  readTags,
-  readVersionDocument,
-  type FromPackument,
-} from './packument.ts'
+import { PackumentReader, readTags, readVersionDocument, type FromPackument } from './packument.ts'
 import { readProvenance } from './provenance.ts'
 import { publishDocument } from './publish-document.ts'
-import { readmeOf } from './readme.ts'
+import { registryManifest } from './registry-manifest.ts'
 import { fieldsOf, NpmRequests } from './requests.ts'
 import { NpmStages } from './stages.ts'
 import { TrustedPublishing } from './trusted-publishing.ts'
@@ -170,8 +166,9 @@ export class NpmRegistry implements Registry {
       const seen = archive.is === 'different' ? archive.found : 'no hash and no archive'
       return { is: 'different', expected: artifact.integrity, found: seen }
     }
-    const expected = hash.startsWith('sha1-') ? `sha1-${artifact.sha1}` : artifact.integrity
-    return hash === expected ? { is: 'ours', found } : { is: 'different', expected, found: hash }
+    const expected = hashAs(hash, artifact)
+    if (isAmong(expected, hash)) return { is: 'ours', found }
+    return { is: 'different', expected, found: hash }
   }
 
   /**
@@ -268,11 +265,13 @@ export class NpmRegistry implements Registry {
     const configured = (
       manifest['publishConfig'] as { access?: 'public' | 'restricted' } | undefined
     )?.access
-    const document = publishDocument(packed, {
+    const readme = await readmeOf(packed)
+    const sent = { ...packed, manifest: await registryManifest(manifest, readme?.text) }
+    const document = publishDocument(sent, {
       registry: this.url,
       distTag,
       access: access ?? configured,
-      readme: await readmeOf(packed),
+      readme,
       gitHead,
       provenance:
         provenanceFile === undefined ? provenance : await readProvenance(provenanceFile, packed),
@@ -316,11 +315,10 @@ export class NpmRegistry implements Registry {
     if (this.#tagsIn === 'endpoint') {
       const url = tagsUrl(this.url, name)
       const request: HttpRequest = { method: 'GET', url, action: `GET tags of ${name}` }
-      const answer = await this.#requests.get(request, wait)
-      if (answer.status === 200) {
-        const read = (): Record<string, string> => readTags(JSON.parse(answer.body.toString()))
-        return new Map(Object.entries(await parseAnswer(answer, this.url, read)))
-      }
+      const tags = await this.#requests.read(request, wait, ({ status, body }) =>
+        status === 200 ? readTags(JSON.parse(body.toString())) : undefined,
+      )
+      if (tags !== undefined) return new Map(Object.entries(tags))
     }
     const packument = await this.#readPackument(name, '', wait)
     if (packument === undefined) return new Map()
@@ -426,11 +424,10 @@ export class NpmRegistry implements Registry {
   ): Promise<VersionOnRegistry | 'absent' | 'other'> {
     const url = versionUrl(this.url, name, version)
     const request: HttpRequest = { method: 'GET', url, action: `GET ${name}@${version}` }
-    const answer = await this.#requests.get(request, wait)
-    if (answer.status !== 200) return 'absent'
-    const read = (): VersionOnRegistry | undefined => readVersionDocument(answer.body, version)
-    const found = await parseAnswer(answer, this.url, read)
-    if (found === undefined) return 'other'
+    const found = await this.#requests.read(request, wait, ({ status, body }) =>
+      status === 200 ? (readVersionDocument(body, name, version) ?? 'other') : 'absent',
+    )
+    if (typeof found === 'string') return found
     this.#reads = 'version'
     this.#absent.delete(name)
     return found
@@ -441,23 +438,20 @@ export class NpmRegistry implements Registry {
     version: string,
     wait: WaitOptions,
   ): Promise<FromPackument | undefined> {
-    const answer = await this.#requests.get(
-      {
-        method: 'GET',
-        url: packageUrl(this.url, name),
-        action: `GET ${name}`,
-        headers: { accept: abbreviated },
-        maxBytes: largestPackument,
-      },
-      wait,
-    )
-    if (answer.status !== 200) {
-      this.#absent.set(name, this.#kernel.clock.now())
-      return undefined
+    const request: HttpRequest = {
+      method: 'GET',
+      url: packageUrl(this.url, name),
+      action: `GET ${name}`,
+      headers: { accept: abbreviated },
+      maxBytes: largestPackument,
     }
+    const packument = await this.#requests.read(request, wait, ({ status, body }) =>
+      status === 200 ? this.#packuments.version(body, version, wait) : undefined,
+    )
     // A version that was handed in for approval is there later than its upload.
-    this.#absent.delete(name)
-    return parseAnswer(answer, this.url, () => this.#packuments.version(answer.body, version, wait))
+    if (packument !== undefined) this.#absent.delete(name)
+    else this.#absent.set(name, this.#kernel.clock.now())
+    return packument
   }
 }
 

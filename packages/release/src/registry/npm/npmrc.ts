@@ -19,6 +19,9 @@ export interface NpmConfigOptions {
 
 const defaultRegistry = 'https://registry.npmjs.org/'
 
+/** The public registry under the name that Yarn 1 sets for every script. Tokens are kept under the other name. */
+const yarnAlias = /^https?:\/\/registry\.yarnpkg\.com\/?$/
+
 /** The npm client's settings, as far as they are about registries. */
 export class NpmConfig {
   readonly #values: ReadonlyMap<string, string>
@@ -31,7 +34,8 @@ export class NpmConfig {
   registryFor(name: string): string {
     const scope = /^(@[^/]+)\//.exec(name)?.[1]
     const ofScope = scope === undefined ? undefined : this.#values.get(`${scope}:registry`)
-    return ofScope ?? this.#values.get('registry') ?? defaultRegistry
+    const found = ofScope ?? this.#values.get('registry') ?? defaultRegistry
+    return yarnAlias.test(found) ? defaultRegistry : found
   }
 
   /**

@@ -9,7 +9,7 @@
  *  OT3  Without an answer the refusal stands.
  */
 import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
-import { retryAfterOf } from '../http/backoff.ts'
+import { longestRetryAfter, retryAfterOf } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpAnswer } from '../http/request.ts'
 import { requestWithRetry } from '../http/retry.ts'
@@ -73,7 +73,7 @@ export class OneTimePasswords {
       if (said.status === 200) return textField(said.body, 'token')
       if (said.status !== 202) return undefined
       const asked = retryAfterOf(said.headers['retry-after'], this.#kernel.clock.wallTime())
-      await patience.sleep(asked ?? 1_000)
+      await patience.sleep(Math.min(asked ?? 1_000, longestRetryAfter))
     }
   }
 }

@@ -6,16 +6,19 @@
  */
 import { job } from '@heddle/core'
 import type { ThreadPool, WaitOptions } from '@heddle/core/lowlevel'
+import { installedRanges } from '../../manifest/workspace-ranges.ts'
 import type { VersionOnRegistry } from '../registry.ts'
+import { hashesOf } from './integrity.ts'
 
 interface VersionDocument {
+  readonly name?: string
   readonly version?: string
   deprecated?: string
   readonly gitHead?: unknown
   readonly dist?: {
     readonly tarball?: string
-    readonly integrity?: string
-    readonly shasum?: string
+    readonly integrity?: unknown
+    readonly shasum?: unknown
   }
 }
 
@@ -23,9 +26,6 @@ interface Packument {
   readonly 'dist-tags'?: unknown
   readonly versions?: Record<string, VersionDocument>
 }
-
-/** Of a version whose registry tells no hash. */
-export const noHash = 'no hash'
 
 /** Parsing takes about 7 ms a megabyte. */
 const largestOnLoop = 256 * 1024
@@ -140,23 +140,28 @@ export class PackumentReader {
  * A document of one version, as `GET /name/version` gives it. Undefined for any other document: proxies and
  * some registries answer with success whatever they are asked.
  */
-export function readVersionDocument(body: Buffer, version: string): VersionOnRegistry | undefined {
+export function readVersionDocument(
+  body: Buffer,
+  name: string,
+  version: string,
+): VersionOnRegistry | undefined {
   const document = JSON.parse(body.toString()) as VersionDocument | null
-  const isVersion = document?.version === version && typeof document.dist === 'object'
+  const isOfPackage = document?.name === undefined || document.name === name
+  const isVersion =
+    isOfPackage && document?.version === version && typeof document.dist === 'object'
   return isVersion && document.dist !== null ? versionOf(document, version) : undefined
 }
 
-/** Old versions, and some registries, have only SHA-1. */
 function versionOf(document: VersionDocument, version: string): VersionOnRegistry {
-  const { tarball = '', integrity = '', shasum } = document.dist ?? {}
-  const strongest = integrity.split(/\s+/).find((hash) => hash.startsWith('sha512-'))
-  const hash = strongest ?? (shasum === undefined ? integrity : `sha1-${shasum}`)
+  const { tarball = '', integrity, shasum } = document.dist ?? {}
+  const hashes = hashesOf(integrity, shasum)
   const { deprecated, gitHead } = document
   return {
     version: document.version ?? version,
-    integrity: new Map([[tarball.slice(tarball.lastIndexOf('/') + 1), hash || noHash]]),
+    integrity: new Map([[tarball.slice(tarball.lastIndexOf('/') + 1), hashes]]),
     urls: tarball === '' ? [] : [tarball],
     ...(deprecated === undefined || deprecated === '' ? {} : { deprecated }),
     ...(typeof gitHead === 'string' && { gitHead }),
+    ranges: installedRanges({ ...document }),
   }
 }

@@ -1,10 +1,12 @@
+import { validateHeaderValue } from 'node:http'
 import type { HeddleError } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
 import { lookAtArchive } from '../archive.ts'
 import { failureOf, type Asked } from '../error-class.ts'
+import { parseAnswer } from '../http/answer.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
-import { requestWithRetry } from '../http/retry.ts'
+import { readWithRetry, requestWithRetry } from '../http/retry.ts'
 import type { Account, ArchiveStanding } from '../registry.ts'
 import { asksForOtp, OneTimePasswords, type OtpPrompt } from './one-time-passwords.ts'
 
@@ -26,6 +28,9 @@ interface WriteOptions {
   readonly version?: Asked['version'] | undefined
 }
 
+/** What registries answer when they do not have a document. */
+const notFound = new Set([404, 405, 410])
+
 /** Requests to one registry, with its token, and errors that name it. */
 export class NpmRequests {
   readonly url: string
@@ -44,13 +49,26 @@ export class NpmRequests {
   }
 
   /** A success, or "not found"; anything else is thrown. */
-  async get(request: HttpRequest, wait: WaitOptions): Promise<HttpAnswer> {
+  get(request: HttpRequest, wait: WaitOptions): Promise<HttpAnswer> {
+    return this.read(request, wait, (answer) => answer)
+  }
+
+  /** What `use` makes of a success or of "not found". An answer that it cannot read is asked for again. */
+  async read<T>(
+    request: HttpRequest,
+    wait: WaitOptions,
+    use: (answer: HttpAnswer) => T | Promise<T>,
+  ): Promise<T> {
     const headers = { accept: 'application/json', 'cache-control': 'no-cache', ...request.headers }
     const sent = { ...request, headers: this.#authorized(headers) }
-    const answer = await requestWithRetry(this.#http, sent, wait)
-    const { status } = answer
-    if (status === 200 || status === 404 || status === 405 || status === 410) return answer
-    throw this.failure(answer, request)
+    const read = await readWithRetry(this.#http, sent, wait, async (answer) => {
+      if (answer.status === 200) {
+        return { value: await parseAnswer(answer, this.url, () => use(answer)) }
+      }
+      return notFound.has(answer.status) ? { value: await use(answer) } : { refused: answer }
+    })
+    if ('value' in read) return read.value
+    throw this.failure(read.refused, request)
   }
 
   /** Whatever the registry answers, but for failures that may pass. */
@@ -65,8 +83,8 @@ export class NpmRequests {
   /** The token goes to the registry only, not to the host that stores its archives. */
   archive(address: string, expected: string, wait: WaitOptions): Promise<ArchiveStanding> {
     const registry = new URL(this.url)
-    const url = new URL(address, registry)
-    if (!/^https?:$/.test(url.protocol)) {
+    const url = URL.parse(address, registry.href)
+    if (url === null || !/^https?:$/.test(url.protocol)) {
       const found = `an archive at ${address}, which is not an address of HTTP`
       return Promise.resolve({ is: 'different', expected, found })
     }
@@ -80,6 +98,10 @@ export class NpmRequests {
 
   async account(wait: WaitOptions): Promise<Account> {
     if (this.#authorization === undefined) return { is: 'unknown' }
+    if (!isHeaderValue(this.#authorization)) {
+      const problem = `the token of ${this.url} has a character that no request can carry, such as a line break`
+      return { is: 'refused', problem, todo: 'Set it again, without what is around it.' }
+    }
     const answer = await this.ask(new URL('-/whoami', this.url).href, 'GET whoami', wait)
     if (answer.status === 401 || answer.status === 403) {
       const problem = `${this.url} does not know the token (status ${answer.status})`
@@ -142,6 +164,16 @@ export class NpmRequests {
     const authorization = this.#authorization
     const base = { 'user-agent': 'heddle-release', ...headers }
     return authorization === undefined ? base : { ...base, authorization }
+  }
+}
+
+/** Secrets of build services often end with a line break. */
+function isHeaderValue(value: string): boolean {
+  try {
+    validateHeaderValue('authorization', value)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -3,6 +3,7 @@ import type { WaitOptions } from '@heddle/core/lowlevel'
 import { converge } from '../converge.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
 import type { StagedVersion, Stages } from '../registry.ts'
+import { hashesOf, noHash } from './integrity.ts'
 import type { NpmRequests } from './requests.ts'
 import { stagedUrl, stageListUrl } from './urls.ts'
 
@@ -17,8 +18,8 @@ interface StagePage {
     readonly name?: string
     readonly version: string
     readonly tag?: string
-    readonly integrity?: string
-    readonly dist?: { readonly integrity?: string }
+    readonly integrity?: unknown
+    readonly dist?: { readonly integrity?: unknown }
   }[]
 }
 
@@ -49,13 +50,13 @@ export class NpmStages implements Stages {
       if (items === undefined) throw unsupported(url)
       for (const item of items) {
         const { id, stageId, packageName, name: itemName, version, tag, integrity, dist } = item
-        const hash = integrity ?? dist?.integrity
+        const hash = hashesOf(integrity ?? dist?.integrity)
         all.push({
           id: id ?? stageId ?? '',
           name: packageName ?? itemName ?? '',
           version,
           ...(tag === undefined ? {} : { tag }),
-          ...(hash === undefined ? {} : { integrity: hash }),
+          ...(hash === noHash ? {} : { integrity: hash }),
         })
       }
       if (items.length < perPage || all.length >= (total ?? Infinity)) return all

@@ -225,3 +225,17 @@ test('errors and messages do not contain credentials of an address', async () =>
     return true
   })
 })
+
+test('a redirect to no address of HTTP is a failure of the registry', async () => {
+  for (const location of ['http://[', 'file:///etc/passwd', 'javascript:0']) {
+    await using stub = await startStub((_, response) => {
+      response.writeHead(302, { location }).end()
+    })
+    await using http = new HttpClient()
+    await assert.rejects(http.send({ method: 'GET', url: stub.url }), (error) => {
+      assert.ok(isError(error, 'HDL_REGISTRY_UNAVAILABLE'), location)
+      return error.details.problem.includes(`redirects to ${location}`)
+    })
+    assert.equal(stub.calls.length, 1)
+  }
+})

@@ -18,7 +18,7 @@ async function underLimit({ requests, per, total, latency }: Limit): Promise<{
 }> {
   const kernel: VirtualKernel = virtualKernel()
   const { clock, random } = kernel
-  const limiter = new AdaptiveLimiter({ kernel })
+  const limiter = new AdaptiveLimiter({ kernel, registry: 'http://registry.test' })
   const window: number[] = []
   let left = total
   let refused = 0

@@ -5,9 +5,11 @@ import fc from 'fast-check'
 import { AdaptiveLimiter, type Turn } from '../../../src/registry/http/limiter.ts'
 import { virtualKernel } from '../../support/virtual-time.ts'
 
-test('RL1: a refusal holds everybody back until Retry-After is over', async () => {
+const registry = 'http://registry.test'
+
+test('RL1: a refusal holds all requests back until Retry-After is over', async () => {
   const kernel = virtualKernel()
-  const limiter = new AdaptiveLimiter({ kernel })
+  const limiter = new AdaptiveLimiter({ kernel, registry })
   const first = await limiter.pass('first')
   limiter.refused(first, 5000)
   assert.equal(limiter.stats().state, 'held')
@@ -23,7 +25,7 @@ test('RL1: a refusal holds everybody back until Retry-After is over', async () =
 
 test('RL1: a later refusal moves those who sleep already', async () => {
   const kernel = virtualKernel()
-  const limiter = new AdaptiveLimiter({ kernel })
+  const limiter = new AdaptiveLimiter({ kernel, registry })
   const turns = [await limiter.pass('a'), await limiter.pass('b')]
   limiter.refused(turns[0]!, 1000)
   const waiting = limiter.pass('c')
@@ -34,7 +36,7 @@ test('RL1: a later refusal moves those who sleep already', async () => {
 
 test('RL3: a burst of refusals is one sign', async () => {
   const kernel = virtualKernel()
-  const limiter = new AdaptiveLimiter({ kernel })
+  const limiter = new AdaptiveLimiter({ kernel, registry })
   const burst: Turn[] = []
   for (let i = 0; i < 10; i++) burst.push(await limiter.pass(`request ${i}`))
   await kernel.clock.advance(10)
@@ -48,7 +50,7 @@ test('RL3: a burst of refusals is one sign', async () => {
 
 test('RL4: after enough successes the pace is lifted', async () => {
   const kernel = virtualKernel()
-  const limiter = new AdaptiveLimiter({ kernel })
+  const limiter = new AdaptiveLimiter({ kernel, registry })
   limiter.refused(await limiter.pass('first'), 1000)
   const from = kernel.clock.now()
   let successes = 0
@@ -64,7 +66,7 @@ test('RL4: after enough successes the pace is lifted', async () => {
 
 test('a refusal without a time holds longer each time', async () => {
   const kernel = virtualKernel()
-  const limiter = new AdaptiveLimiter({ kernel })
+  const limiter = new AdaptiveLimiter({ kernel, registry })
   const holds: number[] = []
   for (let i = 0; i < 8; i++) {
     const turn = await kernel.clock.runUntil(limiter.pass('again'))
@@ -77,7 +79,7 @@ test('a refusal without a time holds longer each time', async () => {
 
 test('RL5: whoever gives up leaves no timer behind', async () => {
   const kernel = virtualKernel()
-  const limiter = new AdaptiveLimiter({ kernel })
+  const limiter = new AdaptiveLimiter({ kernel, registry })
   limiter.refused(await limiter.pass('first'), 60_000)
   const abort = new AbortController()
   const waiting = limiter.pass('waiting', { signal: abort.signal })
@@ -102,7 +104,7 @@ test('RL1, RL2, RL3 hold for any order of successes and refusals', async () => {
       fc.integer({ min: 1, max: 8 }),
       async (answers, workers) => {
         const kernel = virtualKernel()
-        const limiter = new AdaptiveLimiter({ kernel })
+        const limiter = new AdaptiveLimiter({ kernel, registry })
         /** What was known, and since when: a start at the very moment of a change may be older. */
         const known = [{ since: -Infinity, heldUntil: -Infinity, gap: 0 }]
         let last = -Infinity
@@ -134,4 +136,18 @@ test('RL1, RL2, RL3 hold for any order of successes and refusals', async () => {
     ),
     { numRuns: 100 },
   )
+})
+
+test('RL6: a pause of hours refuses all requests at once, until the rest of it is short', async () => {
+  const kernel = virtualKernel()
+  const limiter = new AdaptiveLimiter({ kernel, registry })
+  limiter.refused(await limiter.pass('first'), 3 * 3_600_000)
+  await assert.rejects(limiter.pass('other'), (error) => {
+    assert.ok(isError(error, 'HDL_REGISTRY_RATE'))
+    assert.deepEqual([error.details.action, error.retryAfter], ['other', 3 * 3_600_000])
+    return true
+  })
+  await kernel.clock.advance(3 * 3_600_000 - 60_000)
+  const { startedAt } = await kernel.clock.runUntil(limiter.pass('later'))
+  assert.equal(startedAt, 3 * 3_600_000)
 })

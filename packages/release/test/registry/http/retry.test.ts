@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { HeddleError, isError } from '@heddle/core'
+import { parseAnswer } from '../../../src/registry/http/answer.ts'
 import { HttpClient } from '../../../src/registry/http/client.ts'
-import { requestWithRetry } from '../../../src/registry/http/retry.ts'
+import { readWithRetry, requestWithRetry } from '../../../src/registry/http/retry.ts'
 import { startStub, type StubServer } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 import { inVirtualTime, largest, virtualKernel } from '../../support/virtual-time.ts'
@@ -115,7 +116,7 @@ test('RT3: no server listens', async () => {
   assert.equal(error.details.outcome, 'not-done')
 })
 
-test('RT4: what is not idempotent is sent once, and the error says that it may have happened', async () => {
+test('RT5: what is not idempotent is sent once, and the error says that it may have happened', async () => {
   await using stub = await startStub((request) => void request.socket.destroy())
   await using http = new HttpClient()
   for (const method of ['POST', 'PUT'] as const) {
@@ -128,7 +129,7 @@ test('RT4: what is not idempotent is sent once, and the error says that it may h
   assert.equal(stub.calls.length, 2)
 })
 
-test('RT4: what is said to be idempotent is sent again, with its body made anew', async () => {
+test('RT5: what is said to be idempotent is sent again, with its body made anew', async () => {
   const bodies: string[] = []
   await using stub = await startStub(async (request, response, call) => {
     let text = ''
@@ -240,4 +241,33 @@ test('what is neither an answer nor a lost connection passes', async () => {
     return error.code === 'HDL_VALUE_TOO_LARGE'
   })
   assert.equal(stub.calls.length, 1)
+})
+
+test('RT4: an answer that was cut off without a sign is asked for again', async () => {
+  const whole = JSON.stringify({ version: '1.0.0' })
+  await using stub = await startStub(({ socket }, _response, call) => {
+    // No length, and the connection is closed: as a proxy of HTTP/1.0 ends every answer.
+    const body = call < 3 ? whole.slice(0, -1) : whole
+    socket.end(`HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n${body}`)
+  })
+  const read = (http: HttpClient): Promise<unknown> =>
+    readWithRetry(http, { method: 'GET', url: stub.url }, {}, (answer) =>
+      parseAnswer(answer, stub.url, () => JSON.parse(answer.body.toString()) as unknown),
+    )
+  const { value } = await timed(stub, read)
+  assert.deepEqual(value, { version: '1.0.0' })
+  assert.equal(stub.calls.length, 3)
+})
+
+test('a pause of hours is not waited for: one request, and an error that names the time', async () => {
+  await using stub = await startStub((_, response) => {
+    response.writeHead(429, { 'retry-after': '10800' }).end()
+  })
+  const { error, took } = await timed(stub, (http) =>
+    requestWithRetry(http, { method: 'GET', url: stub.url }),
+  )
+  assert.ok(isError(error, 'HDL_REGISTRY_RATE'))
+  assert.match(error.message, /tried again in 10800 s/)
+  assert.equal(stub.calls.length, 1)
+  assert.ok(took < 1_000, `waited ${took} ms`)
 })

@@ -12,6 +12,7 @@ import { startFaultProxy } from '../../../src/testing/fault-proxy.ts'
 import { startVerdaccio, type Verdaccio } from '../../../src/testing/verdaccio.ts'
 import { packNpm, scratch } from '../../support/packed.ts'
 import { startStub } from '../../support/servers.ts'
+import { inVirtualTime, virtualKernel } from '../../support/virtual-time.ts'
 
 let verdaccio: Verdaccio
 let temporary: Awaited<ReturnType<typeof scratch>>
@@ -48,6 +49,17 @@ test('a version goes up and comes back: hashes, bytes, readme, tag', async () =>
     versions: Record<string, { readme?: string }>
   }
   assert.match(JSON.stringify(packument), /# Hi/)
+})
+
+test('the registry gets a manifest in the shape that npm sends', async () => {
+  await using registry = npmRegistry({ url: verdaccio.url, token: 'anybody' })
+  const written = { bin: './cli.js', repository: 'github:some/where' }
+  const packed = await packNpm(temporary.folder, '@shape/of', '1.0.0', written)
+  await registry.upload(packed, latest)
+  const answer = await fetch(`${verdaccio.url}/@shape%2fof/1.0.0`)
+  const { bin, repository } = (await answer.json()) as Record<string, unknown>
+  assert.deepEqual(bin, { of: 'cli.js' })
+  assert.deepEqual(repository, { type: 'git', url: 'git+https://github.com/some/where.git' })
 })
 
 test('N-PM: other content under the same version is recognised by SHA-512, scoped names included', async () => {
@@ -146,9 +158,40 @@ for (const [what, document] of [
 test('dist-tags that are not an object of versions are an answer that cannot be read', async () => {
   for (const body of ['null', '[]', '{"latest":1}']) {
     await using stub = await startStub((_, response) => void response.end(body))
-    await using registry = npmRegistry({ url: stub.url })
-    await assert.rejects(registry.tags('a'), { code: 'HDL_REGISTRY_UNAVAILABLE' })
+    const kernel = virtualKernel()
+    await using registry = npmRegistry({ url: stub.url, kernel })
+    const refused = assert.rejects(registry.tags('a'), { code: 'HDL_REGISTRY_UNAVAILABLE' })
+    await inVirtualTime(kernel.clock, () => stub.active() > 0, refused)
   }
+})
+
+test('the document of another package is not taken for the version that was asked for', async () => {
+  const dist = { integrity: 'sha512-x', tarball: 'http://r.example/b.tgz' }
+  await using stub = await startStub((request, response) => {
+    if (request.url === '/@s%2fa') response.writeHead(404).end('{}')
+    else response.end(JSON.stringify({ name: 'a', version: '1.0.0', dist }))
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  assert.equal(await registry.read('@s/a', '1.0.0'), undefined)
+  assert.equal((await registry.read('a', '1.0.0'))?.version, '1.0.0')
+})
+
+test('an answer that was cut off is read again, and not an error of the release', async () => {
+  const whole = JSON.stringify({
+    name: 'cut',
+    version: '1.0.0',
+    dist: { integrity: 'sha512-x', tarball: 'http://r.example/cut.tgz' },
+  })
+  await using stub = await startStub((request, _response, call) => {
+    const body = call === 1 ? whole.slice(0, -1) : whole
+    request.socket.end(`HTTP/1.0 200 OK\r\n\r\n${body}`)
+  })
+  const kernel = virtualKernel()
+  await using registry = npmRegistry({ url: stub.url, kernel })
+  const read = registry.read('cut', '1.0.0')
+  const found = await inVirtualTime(kernel.clock, () => stub.active() > 0, read)
+  assert.equal(found?.version, '1.0.0')
+  assert.equal(stub.calls.length, 2)
 })
 
 test('a registry without an address for dist-tags has them in its packuments', async () => {
@@ -168,24 +211,45 @@ test('an archive whose address is not HTTP is different, with its address', asyn
   const found = {
     version: '1.0.0',
     integrity: new Map([['x.tgz', packed.artifacts[0]!.integrity]]),
-    urls: ['file:///somewhere/x.tgz'],
+    urls: [] as string[],
   }
-  const standing = await registry.archives(found, packed)
-  assert.ok(standing.is === 'different')
-  assert.match(standing.found, /file:\/\/\/somewhere/)
+  for (const url of ['file:///somewhere/x.tgz', 'http://[']) {
+    const standing = await registry.archives({ ...found, urls: [url] }, packed)
+    assert.ok(standing.is === 'different')
+    assert.ok(standing.found.includes(url), standing.found)
+  }
 })
 
 test('a version without a hash is compared by its archive', async () => {
   const packed = await packNpm(temporary.folder, 'hashless', '1.0.0')
   let archive: Buffer = await readFile(packed.artifacts[0]!.file)
+  let hashes = {}
   await using stub = await startStub((request, response) => {
     if (request.url === '/x.tgz') response.end(archive)
-    else response.end(JSON.stringify({ version: '1.0.0', dist: { tarball: '/x.tgz' } }))
+    else response.end(JSON.stringify({ version: '1.0.0', dist: { tarball: '/x.tgz', ...hashes } }))
   })
   await using registry = npmRegistry({ url: stub.url })
   assert.equal((await registry.compare(packed)).is, 'ours')
+  hashes = { integrity: '', shasum: '' }
+  assert.equal((await registry.compare(packed)).is, 'ours', 'with fields that are empty')
   archive = Buffer.from('other bytes')
   assert.equal((await registry.compare(packed)).is, 'different')
+})
+
+test('a token that no request can carry is refused without a request', async () => {
+  let requests = 0
+  await using stub = await startStub((_request, response) => {
+    requests++
+    response.end('{"username":"somebody"}')
+  })
+  for (const token of ['secret\n', 'se\ncret', 'sécret\u2028']) {
+    await using registry = npmRegistry({ url: stub.url, token })
+    const account = await registry.account()
+    assert.ok(account.is === 'refused', token)
+    assert.match(account.problem, /has a character that no request can carry/)
+    assert.ok(!inspect(account).includes('cret'), 'it is a secret all the same')
+  }
+  assert.equal(requests, 0)
 })
 
 test('a large packument is read in a thread', async () => {
@@ -218,10 +282,28 @@ test('a large packument is read in a thread', async () => {
 
 test('a page that claims success is not an answer', async () => {
   await using stub = await startStub((_, response) => void response.end('<html>Log in</html>'))
-  await using registry = npmRegistry({ url: stub.url })
-  await assert.rejects(registry.read('a', '1.0.0'), (error) =>
+  const kernel = virtualKernel()
+  await using registry = npmRegistry({ url: stub.url, kernel })
+  const refused = assert.rejects(registry.read('a', '1.0.0'), (error) =>
     isError(error, 'HDL_REGISTRY_UNAVAILABLE'),
   )
+  await inVirtualTime(kernel.clock, () => stub.active() > 0, refused)
+})
+
+test('an upload that is redirected is sent once, and the error names the other address', async () => {
+  const location = 'https://moved.example/a'
+  await using stub = await startStub((request, response) => {
+    request.resume()
+    if (request.method === 'PUT') response.writeHead(308, { location }).end()
+    else response.writeHead(404).end('{}')
+  })
+  await using registry = npmRegistry({ url: stub.url })
+  const packed = await packNpm(temporary.folder, 'moved', '1.0.0')
+  await assert.rejects(publishOnce(registry, packed, latest), (error) => {
+    assert.ok(isError(error, 'HDL_REGISTRY_UNSUPPORTED'))
+    return error.message.includes(`redirects to ${location}`)
+  })
+  assert.equal(stub.calls.filter(({ method }) => method === 'PUT').length, 1)
 })
 
 test('N-PM: reads that are refused are errors and not "absent"', async () => {

@@ -113,3 +113,11 @@ test('a setting with a hyphen is read from a variable, which cannot have one', a
   assert.equal(transport.isStrict, false)
   assert.equal(transport.proxy, 'http://proxy.example:3128')
 })
+
+test('a script of Yarn 1 releases to the public registry, with the token that is kept for it', async () => {
+  const token = '//registry.npmjs.org/:_authToken=ours'
+  const config = await configOf(token, '', { npm_config_registry: 'https://registry.yarnpkg.com' })
+  const url = config.registryFor('@acme/one')
+  assert.equal(url, 'https://registry.npmjs.org/')
+  assert.equal(config.authorizationFor(url), 'Bearer ours')
+})

@@ -33,7 +33,7 @@ test('the metadata of a wheel and of an sdist are the same', async () => {
   assert.ok(wheel!.length > 10)
 })
 
-test('a file that contains none has none', async () => {
+test('a file without metadata gives an empty list', async () => {
   await using temporary = await scratch()
   const file = path.join(temporary.folder, 'odd-1.0.0-py3-none-any.whl')
   await writeFile(file, 'not a zip file at all, but long enough to be looked into')
