@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { analyze } from '../src/index.ts'
 import type { Analysis } from '../src/index.ts'
-import { fetchCommit } from './commits.ts'
+import { fetchCommit, isAtHand } from './commits.ts'
 import { dealCommitFolds, readFolds } from './folds.ts'
 import { replaceNames } from './noise.ts'
 import { scoreCommit } from './score.ts'
@@ -76,6 +76,7 @@ export async function commitRaces(options: CommitOptions) {
     if (options.folds?.includes(fold) === false) continue
     if (options.only !== undefined && !(isRead && one.id.includes(options.only))) continue
     if (one.doubtful === true && options.only === undefined) continue
+    if (!isAtHand(one.repo)) continue
     const bad = await analyzeCommit(one, one.before, options)
     const fixed = await analyzeCommit(one, one.after, options)
     const outcome = scoreCommit(one, bad.findings, fixed.findings, (name) => bad.rename(name))

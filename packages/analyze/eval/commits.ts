@@ -1,8 +1,8 @@
 /**
  * Files of a repository at a commit, for cases that are named by commits.
  *
- * `HEDDLE_EVAL_REPOSITORIES` names a folder with git directories called `owner+name` (or `owner+name/repo`).
- * A repository that is not there is fetched from GitHub, one commit deep. What is taken out is kept in the
+ * `HEDDLE_EVAL_REPOSITORIES` names a folder with git directories called `owner+name` (or `owner+name/repo`);
+ * cases of other repositories are left out. Without it they are fetched from GitHub, one commit deep. What is taken out is kept in the
  * temporary folder, never in this repository: it is other people's code.
  */
 import { execFile } from 'node:child_process'
@@ -17,13 +17,24 @@ const roomy = { maxBuffer: 1 << 28 }
 /** Code and what says how it is read. A snapshot may lack its largest files, which are others. */
 const isWanted = /(?:\.(?:[cm]?[jt]s|[jt]sx)|(?:^|\/)(?:package|tsconfig[\w.-]*)\.json)$/
 
+/** The git directory in the folder of repositories; undefined when it has none. */
+function givenFolder(repo: string): string | undefined {
+  const { HEDDLE_EVAL_REPOSITORIES: given } = process.env
+  if (given === undefined) return undefined
+  const name = repo.replace('/', '+')
+  return [path.join(given, name, 'repo'), path.join(given, name)].find((one) => existsSync(one))
+}
+
+/** Whether its cases can be asked about: a folder of repositories that is named has all that are wanted. */
+export function isAtHand(repo: string): boolean {
+  return process.env['HEDDLE_EVAL_REPOSITORIES'] === undefined || givenFolder(repo) !== undefined
+}
+
 /** The git directory that has the commit. */
 async function gitFolder(repo: string, commit: string): Promise<string> {
+  const given = givenFolder(repo)
+  if (given !== undefined) return given
   const name = repo.replace('/', '+')
-  const { HEDDLE_EVAL_REPOSITORIES: given } = process.env
-  if (given !== undefined)
-    for (const folder of [path.join(given, name, 'repo'), path.join(given, name)])
-      if (existsSync(folder)) return folder
   const own = path.join(cacheFolder, 'git', name)
   if (!existsSync(own)) {
     await mkdir(own, { recursive: true })

@@ -2,11 +2,12 @@
  * How good the analyzer is, on real defects and on well-reviewed code.
  *
  *     npm run -s eval:analyze -- [--json] [--only races|commits|clean] [--fold 0,1] [--case id]
- *                                [--noise] [--types] [--list] [--packages file.json]
+ *                                [--noise] [--types] [--funnel] [--list] [--packages file.json]
  *
  * Packages are fetched from the registry and kept in the temporary folder. The cases of folds that have
  * not been read are scored, never shown (see folds.ts and reading.md). `--noise` replaces all names of
- * the programs, `--types` asks the compiler. `--list` prints every finding in the packages of a list, to
+ * the programs, `--types` asks the compiler. `--funnel` says where each case is lost (see funnel.ts), and of
+ * unread folds only how many are lost where. `--list` prints every finding in the packages of a list, to
  * be judged by hand (see judgements.md). `--only commits` asks about races that commits repaired: it takes
  * their repositories from `HEDDLE_EVAL_REPOSITORIES` or from GitHub (see commits.ts).
  */
@@ -18,6 +19,8 @@ import type { Analysis } from '../src/index.ts'
 import { commitRaces } from './commit-races.ts'
 import { fetchPackage } from './fetch.ts'
 import { dealFolds, readFolds, repositoryOf } from './folds.ts'
+import { lossOf, meanings, modelOf, stages } from './funnel.ts'
+import type { Stage } from './funnel.ts'
 import { replaceNames } from './noise.ts'
 import { score } from './score.ts'
 import type { Case, Outcome } from './score.ts'
@@ -31,6 +34,7 @@ const { values } = parseArgs({
     case: { type: 'string' },
     noise: { type: 'boolean', default: false },
     types: { type: 'boolean', default: false },
+    funnel: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     packages: { type: 'string' },
   },
@@ -68,6 +72,7 @@ async function analyzePackage(spec: string, isNoisy: boolean, near?: string): Pr
     root,
     files,
     types: values.types ? 'auto' : 'none',
+    keepsProgram: values.funnel,
     ...(noise !== undefined && { overlays: noise.texts }),
   })
   return { ...analysis, rename: (name) => noise?.rename(name) ?? name }
@@ -105,6 +110,7 @@ async function races() {
   const folds = dealFolds(cases)
   const wanted = values.fold?.split(',').map(Number)
   const byFold = new Map<number, Outcome[]>()
+  const losses: { readonly isRead: boolean; readonly stage: Stage }[] = []
   const scored = cases
     .map((one) => ({ one, fold: folds.get(repositoryOf(one))! }))
     .filter(({ one, fold }) => {
@@ -118,12 +124,27 @@ async function races() {
     if (one.npm !== package_) kept.clear()
     package_ = one.npm
     const bad = await analyzeOnce(one.npm, one.file, values.noise)
-    const fixed = await analyzeOnce(one.fixed, one.file, values.noise)
-    const outcome = score(one, bad.findings, fixed.findings, (name) => bad.rename(name))
+    const rename = (name: string): string => bad.rename(name)
+    let outcome = score(one, bad.findings, [], rename)
+    // The fixed version says something about hits only.
+    if (outcome.hit) {
+      const fixed = await analyzeOnce(one.fixed, one.file, values.noise)
+      outcome = score(one, bad.findings, fixed.findings, rename)
+    }
     const list = byFold.get(fold)
     if (list === undefined) byFold.set(fold, [outcome])
     else list.push(outcome)
-    if (!readFolds.includes(fold)) continue
+    const isRead = readFolds.includes(fold)
+    const loss =
+      values.funnel && one.class !== 'blocking'
+        ? lossOf(one, outcome, () => modelOf(bad.program!))
+        : undefined
+    if (loss !== undefined) losses.push({ isRead, stage: loss.stage })
+    if (!isRead) continue
+    if (loss !== undefined) {
+      say(`${fold} ${loss.stage.padEnd(16)} ${one.id.padEnd(36)} ${loss.detail}`)
+      continue
+    }
     const verdict = outcome.hit
       ? outcome.isSilentWhenFixed
         ? 'hit'
@@ -147,7 +168,22 @@ async function races() {
     read: tally(of(all.filter((fold) => readFolds.includes(fold))).filter(isRace)),
     unread: tally(of(unread).filter(isRace)),
     blocking: tally(of(all).filter((one) => !isRace(one))),
+    ...(values.funnel && { funnel: funnelOf(losses) }),
   }
+}
+
+interface FunnelRow {
+  readonly stage: Stage
+  readonly read: number
+  readonly unread: number
+}
+
+function funnelOf(
+  losses: readonly { readonly isRead: boolean; readonly stage: Stage }[],
+): FunnelRow[] {
+  const count = (stage: Stage, isRead: boolean): number =>
+    losses.filter((one) => one.stage === stage && one.isRead === isRead).length
+  return stages.map((stage) => ({ stage, read: count(stage, true), unread: count(stage, false) }))
 }
 
 interface PackageList {
@@ -229,6 +265,13 @@ else {
         `${name.padEnd(12)} ${one.hitsSilentWhenFixed} of ${one.cases} (${one.hits} hit, ${one.rightClass} of the right class, ${one.noted} only noted): ${classes}`,
       )
     }
+  }
+  if (result.races?.funnel !== undefined) {
+    say('\nlost at           read  unread')
+    for (const { stage, read, unread } of result.races.funnel)
+      say(
+        `${stage.padEnd(16)} ${String(read).padStart(5)} ${String(unread).padStart(7)}  ${meanings[stage]}`,
+      )
   }
   if (result.commits !== undefined)
     for (const [name, one] of Object.entries({

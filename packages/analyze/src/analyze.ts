@@ -129,7 +129,7 @@ async function analyzeTogether(
         types &&
         (async (program) => {
           const told = await useTypes(program, types)
-          // Nobody asks any more: it ends while the rest is worked out.
+          // No caller asks any more: it ends while the rest is worked out.
           if (cache === undefined && index === parts.length - 1) void types.close()
           return told
         }),

@@ -55,7 +55,7 @@ export interface SharedState {
 export interface Checkpoint {
   readonly span: SourceSpan
   readonly kind: 'await' | 'for-await' | 'yield' | 'continuation' | 'dispose' | 'call'
-  /** What may have changed when the task goes on. */
+  /** What may have changed when the task continues. */
   readonly note: string
 }
 

@@ -1,4 +1,4 @@
-/** Input that nobody writes by hand: a clear message, and nothing lost from the rest. */
+/** Input that is not written by hand: a clear message, and nothing lost from the rest. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -21,7 +21,7 @@ interface Outcome {
 /** Analyses a folder in a process of its own, with half of the memory that is promised. */
 function analysed(t: TestContext, files: Files, types: 'auto' | 'none' = 'none'): Outcome {
   const root = tempFolder(t, files)
-  // A folder with the name of a file is no file.
+  // A folder with the name of a file is not a file.
   mkdirSync(path.join(root, 'folder.ts'))
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

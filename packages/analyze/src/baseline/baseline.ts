@@ -18,7 +18,7 @@ export interface Baseline {
   readonly findings: readonly BaselineEntry[]
 }
 
-/** Why a text is no baseline. */
+/** Why a text is not a baseline. */
 export interface BaselineProblem {
   readonly problem: string
 }

@@ -6,7 +6,7 @@
  * code can be laid out anew and files can be moved. Two findings that are equal in all of this are
  * numbered in the order of the report: when a third one is added, exactly one of the three is new.
  *
- * Known limit: renaming the function or the location makes a new finding. That is meant: somebody
+ * Known limit: renaming the function or the location makes a new finding. That is meant: a person
  * looks at the code anyway.
  */
 import { hash } from 'node:crypto'

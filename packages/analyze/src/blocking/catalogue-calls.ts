@@ -20,7 +20,7 @@ import type { RootFinder, Route } from './roots.ts'
 import { ruleOfKind } from './rules.ts'
 import { isFunction, isLoop, pathToCall } from './syntax.ts'
 
-/** What a linear pass over this many bytes costs nobody notices: a few milliseconds. */
+/** A linear pass over this many bytes costs little: a few milliseconds. */
 const harmlessBytes = 1_048_576
 
 export function blockingCallAt(
@@ -157,7 +157,7 @@ function isAccumulating(path: readonly Node[]): boolean {
   if (assignment?.type !== 'AssignmentExpression' || node?.type !== 'CallExpression') return false
   const { left } = assignment
   const [list] = node.arguments
-  // A second argument is how much is kept.
+  // A second argument limits how many bytes are kept.
   if (list?.type !== 'ArrayExpression' || node.arguments.length > 1) return false
   const isItself = list.elements.some(
     (one) => one?.type === 'Identifier' && left.type === 'Identifier' && one.name === left.name,

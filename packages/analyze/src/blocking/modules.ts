@@ -1,6 +1,6 @@
 /**
  * Which file an import means, for imports that the linker had no reason to follow: constants that
- * nobody calls, modules that are only passed on.
+ * no code calls, modules that are only passed on.
  */
 import path from 'node:path'
 import type { Statement } from 'oxc-parser'

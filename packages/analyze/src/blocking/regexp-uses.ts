@@ -3,7 +3,7 @@
  *
  * I1  A pattern is reported where it is used, not where it is written: only there its input is known.
  * I2  What cannot be attacked is silent: bounded input, linear patterns, patterns that are only slow
- *     because they search and whose input nobody outside of the program chooses.
+ *     because they search and whose input is not chosen outside of the program.
  */
 import type { Expression, Node } from 'oxc-parser'
 import type { Level } from '../finding.ts'
@@ -93,7 +93,7 @@ function slowPatternAt(
   if (origin.kind === 'bounded') return undefined
   const verdict = regExpVerdict(source, flags, {
     withoutControl: origin.kind === 'source' && !origin.hasControl,
-    // Nobody outside chooses the input: then searching is what everybody does.
+    // The input is not chosen outside: then searching is usual.
     withoutSearch: origin.kind === 'unknown',
   })
   if (!isSlow(verdict)) return undefined

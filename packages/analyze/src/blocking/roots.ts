@@ -98,7 +98,7 @@ export class RootFinder {
     }
   }
 
-  /** Anyone who uses the program may call it with anything. An underscore says that nobody should. */
+  /** Every user of the program may call it with anything. An underscore says that it is not meant for them. */
   isPublic(unit: FunctionUnit): boolean {
     if (unit.name.startsWith('_') || unit.name.includes('._')) return false
     const isOut =
@@ -106,7 +106,7 @@ export class RootFinder {
       (unit.class?.isExported === true &&
         (unit.visibility === 'public' || unit.kind === 'constructor'))
     if (isOut && this.#public.has(unit.file)) return true
-    // `exports.tools.check = function …`: nobody calls it here, so somebody does elsewhere.
+    // `exports.tools.check = function …`: no code calls it here, so other code does elsewhere.
     const isTop = unit.parent === undefined || unit.parent.kind === 'module'
     return (
       isTop && unit.callers.length === 0 && unit.reach.has('exported') && unit.kind !== 'callback'
@@ -117,7 +117,7 @@ export class RootFinder {
     return !this.#threadOnly.has(unit)
   }
 
-  /** The worst way it is reached; undefined when nobody calls it. */
+  /** The worst way it is reached; undefined when no code calls it. */
   routeTo(unit: FunctionUnit): Route | undefined {
     if (!this.#routes.has(unit)) {
       const route = this.#find(unit, false) ?? this.#find(unit, true) ?? routeByReach(unit)
@@ -155,7 +155,7 @@ export class RootFinder {
     }
   }
 
-  /** From what the function itself is. */
+  /** Entries that follow from the kind of the function: a module, a handler, an export. */
   #addOwn(unit: FunctionUnit, entries: Entry[]): void {
     if (unit.kind === 'module') {
       entries.push({ kind: 'start-up', why: () => `${unit.file.path} is loaded` })
@@ -211,7 +211,7 @@ export class RootFinder {
   }
 
   /**
-   * A function that is written inside another one and is no handler runs because the other did; but
+   * A function that is written inside another one and is not a handler runs because the other did; but
    * one that is handed to a function of the program may be kept there for another day.
    */
   #runsWithParent(unit: FunctionUnit): boolean {
@@ -305,7 +305,7 @@ function publicFiles({ files }: Program, finder: ModuleFinder): ReadonlySet<File
   }
   const found = new Set<FileUnit>()
   const work = files.filter((file) => !imported.has(file))
-  // In a circle of imports nobody is first.
+  // In a circle of imports no module is first.
   if (work.length === 0) work.push(...files)
   for (let file = work.pop(); file !== undefined; file = work.pop()) {
     if (found.has(file)) continue

@@ -23,7 +23,7 @@ const request = { module: 'global', type: 'Request' } as const
 const list = { module: 'language', type: 'Array' } as const
 const guessedOwners = [request, list]
 
-/** The object has no type here, but everybody calls it so. */
+/** The object has no type here, but it is usually called so. */
 const requestRead = /(?:[\w$]+\.)?(?:req|request)\s*\.\s*\w+\s*\(/y
 
 export class SymbolResolver {

@@ -16,7 +16,7 @@ export function isThreadEntry(file: FileUnit): boolean {
   return text.includes('worker_threads') && workerSide.test(text) && !/\bisMainThread\b/.test(text)
 }
 
-/** Entries of threads, and files that nobody else imports. */
+/** Entries of threads, and files that no other file imports. */
 export function threadFiles(program: Program, finder: ModuleFinder): ReadonlySet<FileUnit> {
   const found = new Set(program.files.filter(isThreadEntry))
   if (found.size === 0) return found

@@ -22,7 +22,7 @@ export interface RulePage {
   readonly race: string
   /** How it goes wrong, step by step. Empty for what needs no second task. */
   readonly steps: readonly PageStep[]
-  /** The steps between which the state is not what somebody believes. */
+  /** The steps between which the state is not what the code believes. */
   readonly window?: readonly [first: number, last: number]
   /** The same module without it: the analyzer is silent. */
   readonly fixed: string

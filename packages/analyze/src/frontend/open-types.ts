@@ -3,7 +3,7 @@
  *
  *   TypeScript 7 or 6 of the analysed code ─▶ ours ─▶ none
  *
- * When one cannot be started, crashes or does not answer, that is told once and the next one takes
+ * When one cannot be started, crashes or does not answer, that is reported once and the next one takes
  * over, for the rest of the questions. Answers that were given stay valid: they are facts about the
  * same text.
  */

@@ -88,7 +88,7 @@ function readOne(file: string, { root, texts, cache }: ReadOptions): ReadFile {
   const source = texts.of(file)
   if ('reason' in source) {
     const { reason, message } = source
-    // What is made from other files is left out like the output of a build: that is no gap.
+    // What is made from other files is left out like the output of a build: that is not a gap.
     const isIncomplete = reason !== 'generated'
     const kind = reason === 'too-large' ? 'too-large' : 'unreadable'
     return { stamp, parsed: undefined, diagnostics: [{ kind, file: name, message, isIncomplete }] }

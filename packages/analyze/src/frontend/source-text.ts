@@ -27,7 +27,7 @@ const minified: NoSource = {
   message: 'It is minified and left out; analyse its source instead.',
 }
 
-/** Above this a file is data or a bundle: nobody edits it, and its tree would fill the memory. */
+/** Above this a file is data or a bundle: it is not edited, and its tree would fill the memory. */
 export const maximumBytes: number = 8 * 1024 * 1024
 
 /** What became of reading a file. */
@@ -68,7 +68,7 @@ export class SourceTexts {
     return 'text' in source ? source.text : undefined
   }
 
-  /** What was read of these files, for somebody who has no access to this object. */
+  /** What was read of these files, for a caller that has no access to this object. */
   known(files: readonly string[]): ReadonlyMap<string, Source> {
     return new Map(files.map((file) => [file, this.of(file)]))
   }
@@ -93,7 +93,7 @@ export function readSource(file: string): Source {
 }
 
 function readBytes(file: string): Buffer | NoSource {
-  // A pipe that replaced the file would block the open until somebody writes.
+  // A pipe that replaced the file would block the open until a process writes.
   const handle = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const stats = fstatSync(handle)
@@ -118,7 +118,7 @@ function readAll(handle: number, size: number): Buffer | NoSource {
   }
 }
 
-/** Judged by its beginning: nobody wants to read the rest. */
+/** Judged by its beginning: the rest need not be read. */
 function isBundle(handle: number): boolean {
   const start = Buffer.alloc(100_000)
   const count = readSync(handle, start, 0, start.length, 0)

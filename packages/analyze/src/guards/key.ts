@@ -1,5 +1,5 @@
 /**
- * Guards that have a key: they keep out those who come with the same one, and nobody else.
+ * Guards that have a key: they keep out callers with the same key, and no others.
  *
  * A name of a guard is followed by ` by ` and the number of the key when the key is known at run time
  * only. What is one for all keys is not protected by it.

@@ -39,7 +39,7 @@ function isDecidedIn({ check, block }: PlacedCheck, from: Block): boolean {
 const open = 0
 const checked = 1
 const reserved = 2
-/** Somebody else has it: what the owner hung on it does not run on this way. */
+/** Another task has it: what the owner hung on it does not run on this way. */
 const taken = 3
 
 export class Reservations {

@@ -1,11 +1,12 @@
 /**
  * Functions and passages that run one at a time.
  *
- * A function is serial when everybody who calls it holds a lock, has a reservation, or is serial
+ * A function is serial when every caller of it holds a lock, has a reservation, or is serial
  * itself. A passage is serial when it is a link of a promise chain: `this.tail = this.tail.then(…)`.
  */
 import type { Event, Graph } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import { placeIn } from '../ir/splice.ts'
 import type { HeldGuards } from './held.ts'
 import { isKeyed, reservationName } from './key.ts'
 import type { Reservations } from './reservation.ts'
@@ -69,9 +70,10 @@ export class Serial {
   }
 
   /** The promise chain a passage is a link of. */
-  chainAt(graph: Graph, at: { readonly start: number; readonly end: number }): string | undefined {
+  chainAt(graph: Graph, event: Event): string | undefined {
     let ranges = this.#chains.get(graph)
     if (ranges === undefined) this.#chains.set(graph, (ranges = chainsOf(graph)))
+    const at = placeIn(event)
     return ranges.find((range) => range.start <= at.start && at.end <= range.end)?.name
   }
 }

@@ -1,6 +1,6 @@
 /**
  * What must be so while the program runs. Not opinions: each line is something the code relies on
- * and nobody checks for it.
+ * and no code checks for it.
  */
 import { compare } from '../blocking/find-blocking.ts'
 import type { LoopModel } from '../blocking/find-blocking.ts'

@@ -64,7 +64,7 @@ export class WorkFinder {
     return items
   }
 
-  /** Its own calls and those of callbacks that are written inside it and are no handlers themselves. */
+  /** Its own calls and those of callbacks that are written inside it and are not handlers themselves. */
   #callsIn(unit: FunctionUnit): readonly CallSite[] {
     const units = [unit]
     for (const one of units) units.push(...(this.#children.get(one) ?? []))

@@ -16,7 +16,7 @@ export interface BuildOptions {
   readonly resolve: ResolveImport
   /** Functions that run what they are given alone: `withTenantLock`. */
   readonly guards?: readonly string[] | undefined
-  /** The number of the first unit: of programs that will be joined to one, they go on. Default 0. */
+  /** The number of the first unit. Programs that will be joined continue the numbers of the one before. Default 0. */
   readonly firstUnit?: number | undefined
   /** Files that were lowered before, with the same root and the same guards. */
   readonly known?: LoweredFiles | undefined

@@ -71,7 +71,7 @@ export function startsMany(name: string): boolean {
   return arrayMethods.has(name)
 }
 
-/** Parameters that belong to one request: nobody else has them. */
+/** Parameters that belong to one request: no other task has them. */
 const requestNames =
   /^(?:ctx|context|req|request|res|response|reply|h|evt|event|msg|message|args|opts?|options|params|config|err|error|e|next|acc|this_1)$/
 

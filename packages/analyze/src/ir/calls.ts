@@ -99,7 +99,7 @@ function roleIn(
   isAwaited: boolean,
 ): CallbackRole {
   const isOwn = objectText === '' || objectText === 'this'
-  // What an async function does after its first await is done only when somebody waits for it.
+  // What an async function does after its first await is done only when a caller waits for it.
   if (isOwn && (!given.async || isAwaited) && cx.file.ownCallbacks.runsAtOnce(name, index))
     return 'sync'
   const named = roleOf(name, objectText, values[0]?.literal === 'string')
@@ -257,6 +257,7 @@ export function newSite(
     checks: noChecks,
     targets: noTargets,
     isGuess: false,
+    isSpliced: false,
     external: undefined,
   }
 }
@@ -450,7 +451,7 @@ export function lowerNew(cx: HostLowering, node: NewExpression): Value {
   const path = root === undefined ? noNames : namesAfterRoot(callee)
   const name = path.at(-1) ?? root ?? ''
   const executor = functions[0]
-  // Also a subclass of it, and the constructor that a library is told to use.
+  // Also a subclass of it, and the constructor that a library is configured to use.
   if (executor !== undefined && isPromiseName(callee)) {
     const unit = callbackUnit(cx, executor.node, 'sync')
     const end = cx.block()

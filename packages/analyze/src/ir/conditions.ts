@@ -55,12 +55,15 @@ function lowerTest(
 interface Polarity {
   /** Whether "true" says that the location is there. */
   readonly says: 'present' | 'absent' | 'nothing'
+  /** A call answers it: what that says depends on what it calls. */
+  readonly isAnswer?: boolean
   readonly isIdentity: boolean
 }
 
 const present: Polarity = { says: 'present', isIdentity: false }
 const absent: Polarity = { says: 'absent', isIdentity: false }
 const nothing: Polarity = { says: 'nothing', isIdentity: false }
+const answer: Polarity = { says: 'nothing', isAnswer: true, isIdentity: false }
 const identity: Polarity = { says: 'nothing', isIdentity: true }
 
 function polarityOf(node: Expression): Polarity {
@@ -76,7 +79,7 @@ function polarityOf(node: Expression): Polarity {
         callee.type === 'MemberExpression' && callee.property.type === 'Identifier'
           ? callee.property.name
           : ''
-      return /^(?:has|get|includes|exists)/.test(name) ? present : nothing
+      return /^(?:has|get|includes|exists)/.test(name) ? present : answer
     }
     case 'BinaryExpression': {
       const equals = node.operator === '==' || node.operator === '==='
@@ -145,6 +148,7 @@ function decide(
     branch,
     whenPresent: polarity.says === 'present' ? yes : polarity.says === 'absent' ? no : undefined,
     whenAbsent: polarity.says === 'present' ? no : polarity.says === 'absent' ? yes : undefined,
+    ...(polarity.isAnswer === true && { whenTrue: yes, whenFalse: no }),
     isIdentity: polarity.isIdentity,
     start: at.start,
     end: at.end,

@@ -50,7 +50,7 @@ const storeEffects = new Map<string, Effect>([
   ['exists', { on: 'entry', read: true }],
 ])
 
-/** Emits what the call does; undefined when it is no such call. The value says what was read. */
+/** Emits what the call does; undefined when it is not such a call. The value says what was read. */
 export function containerEffects(
   cx: HostLowering,
   object: Value,
@@ -83,7 +83,7 @@ export function containerEffects(
   return result
 }
 
-/** An entry that lives behind an `await`: nobody can hold it still. */
+/** An entry that lives behind an `await`: no lock can hold it still. */
 function storeEntry(cx: HostLowering, store: Location, key: Expression): Location {
   const number = keyNumber(cx, key) ?? `@${key.start}`
   const text = cx.file.file.parsed.text.slice(key.start, Math.min(key.end, key.start + 40))

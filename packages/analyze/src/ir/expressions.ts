@@ -266,7 +266,7 @@ export function keyNumber(cx: HostLowering, wrapped: Expression): string | undef
     case 'Identifier': {
       const binding = cx.scope.find(node.name)
       if (binding === undefined) return undefined
-      // A constant of the module is one key for everybody.
+      // A constant of the module is one key for all callers.
       const isConstant = binding.kind === 'const' && binding.unit.kind === 'module'
       return `${isConstant || binding.kind === 'import' ? 'c' : 'b'}${binding.id}`
     }

@@ -3,7 +3,7 @@
  *
  * A block is a run of events without a branch. A suspension is always the last event of its block, so
  * a maximal set of blocks that are connected without leaving a suspending block is an *atomic region*:
- * nobody else runs while a task is in it.
+ * no other task runs while a task is in it.
  *
  * Continuations are part of the graph. A callback that runs later is entered from every place where
  * the region that hands it over can end (it cannot run before that), and its first event is a
@@ -30,6 +30,9 @@ export interface Check {
   /** Where it goes on when the location is there; absent when the condition does not say. */
   readonly whenPresent: Block | undefined
   readonly whenAbsent: Block | undefined
+  /** Of a call: where it goes on when the answer is true, and when it is not. */
+  readonly whenTrue?: Block
+  readonly whenFalse?: Block
   /** Compared with another value of the program: an identity or generation check. */
   readonly isIdentity: boolean
   readonly start: number
@@ -58,7 +61,7 @@ export interface Access {
   readonly value: Value | undefined
   /** The branches a read decides. Changed by `addCheck` only, as the condition is met. */
   checks: readonly Check[]
-  /** In a constructor, a field initialiser or at the top of a module: nobody else is there yet. */
+  /** In a constructor, a field initialiser or at the top of a module: no other task is there yet. */
   readonly isInitial: boolean
   /** Read to call something on it (`this.socket.write()`), which uses what it holds. */
   use: CallSite | undefined
@@ -154,7 +157,8 @@ export interface Fork {
 
 export interface Graph {
   readonly entry: Block
-  readonly blocks: readonly Block[]
+  /** Changed by `splice.ts` only, and taken back by who keeps the file. */
+  blocks: readonly Block[]
   /** Some path of it (callbacks included) suspends. Settled when it is summarised. */
   suspends: boolean
   /** It was cut short because it is too large or nested too deeply. */

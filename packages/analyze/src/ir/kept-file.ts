@@ -12,6 +12,7 @@ import { noCallbacks, noTargets } from './calls.ts'
 import type { Block, Event, Graph } from './graph.ts'
 import type { Lowered } from './lower.ts'
 import type { CallbackUse, CallSite, ClassUnit, FunctionUnit, Suspension } from './program.ts'
+import { unsplice } from './splice.ts'
 
 export class KeptFile {
   readonly lowered: Lowered
@@ -67,7 +68,10 @@ export class KeptFile {
     unit.isExported = false
     unit.callers.length = 0
     unit.reach.clear()
-    if (unit.graph !== undefined) unit.graph.suspends = this.#suspending.has(unit.graph)
+    if (unit.graph !== undefined) {
+      unsplice(unit.graph)
+      unit.graph.suspends = this.#suspending.has(unit.graph)
+    }
     const suspensions = this.#suspensions.get(unit)
     if (suspensions !== undefined) unit.suspensions.splice(0, Infinity, ...suspensions)
     for (const site of unit.calls) {

@@ -64,7 +64,7 @@ const commonNames = new Set(
   ).split(' '),
 )
 
-/** Names that lead to names, in a circle or not: nobody follows more by hand either. */
+/** Names that lead to names, in a circle or not: a reader does not follow more either. */
 const farthest = 12
 
 class Linker {

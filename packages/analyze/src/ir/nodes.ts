@@ -71,7 +71,7 @@ export function namesAfterRoot(node: Expression): readonly string[] {
   return names.length === 1 ? names : names.toReversed()
 }
 
-/** The name of the type in an annotation: `Map` of `Map<string, X>`; of unions, the one that is no null. */
+/** The name of the type in an annotation: `Map` of `Map<string, X>`; of unions, the one that is not null. */
 export function typeNameOf(annotation: Node | null | undefined): string | undefined {
   let at: Node | null | undefined = annotation
   for (;;) {

@@ -1,7 +1,7 @@
 /**
  * Functions of a file that run the function they are given at once: `attempt(() => …)` of one's own.
  *
- * The names in callbacks.ts say it for what everybody uses. For what is written in the same file the
+ * The names in callbacks.ts say it for common libraries. For what is written in the same file the
  * code says it itself: a parameter that is called, before anything was awaited, and is used for
  * nothing else, has run when the call returns (or waits for nothing but itself).
  *
@@ -75,7 +75,7 @@ function callsAtOnce(node: AnyFunction, index: number): boolean {
   return use.calls.length > 0 && !use.escapes && use.calls.every((at) => at < use.firstWait)
 }
 
-/** Code that is nested deeper is not read: nobody wrote it. */
+/** Code that is nested deeper is not read: it is generated. */
 const deepest = 400
 
 class ParameterUse {

@@ -28,7 +28,7 @@ export type Reach =
   | 'timer'
   /** Started several times without waiting: `Promise.all(items.map(async …))`. */
   | 'parallel'
-  /** Anyone who imports the module may call it at any time. */
+  /** Every importer of the module may call it at any time. */
   | 'exported'
   /** The top level of a module and what runs from it. */
   | 'start-up'
@@ -204,7 +204,7 @@ export interface CallSite {
   readonly receiver: Location | undefined
   readonly args: readonly Value[]
   readonly isNew: boolean
-  /** Somebody waits for it: `await f()`, `return f()`, `f().then(…)`, or stored and awaited later. */
+  /** A caller waits for it: `await f()`, `return f()`, `f().then(…)`, or stored and awaited later. */
   isJoined: boolean
   isAwaited: boolean
   isReturned: boolean
@@ -222,6 +222,8 @@ export interface CallSite {
   targets: readonly FunctionUnit[]
   /** The targets were found by a name that only one class has, not by knowing the object. */
   isGuess: boolean
+  /** A copy of what it runs is behind it in the graph: its effects are seen there. Set by `splice.ts`. */
+  isSpliced: boolean
   external: ExternalSymbol | undefined
 }
 

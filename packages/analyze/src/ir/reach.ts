@@ -2,7 +2,7 @@
  * How functions come to run, and so which of them may overlap.
  *
  * Roots have a reach of their own: handlers, timers, exports, the top level of modules. Everything
- * they call has it too. A function that nobody calls and nobody hands over may be called by anyone.
+ * they call has it too. A function that no code calls and no code hands over may be called by any user of the program.
  */
 import type { ClassUnit, FunctionUnit, Reach, ReachReason } from './program.ts'
 

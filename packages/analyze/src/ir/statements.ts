@@ -143,7 +143,7 @@ export function lowerStatement(cx: HostLowering, node: Statement): void {
 
 function lowerExpressionStatement(cx: HostLowering, node: Node & { type: string }): void {
   const value = lowerExpression(cx, node as never)
-  // A promise nobody takes. `f().catch(…)` is no longer the promise of f alone: it was joined there.
+  // A promise that no code takes. `f().catch(…)` is no longer the promise of f alone: it was joined there.
   for (const call of value.calls ?? []) {
     if (value.isAwaited === true) call.isDiscarded = node.type !== 'AssignmentExpression'
     else if (!call.isJoined && isItself(node, call.start, call.end)) call.isFloating = true

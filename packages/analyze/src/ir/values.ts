@@ -20,6 +20,8 @@ export interface Value {
   readonly calls?: readonly CallSite[]
   /** Calls whose results it was computed from; it is none of their promises. */
   readonly from?: readonly CallSite[]
+  /** Parameters it was computed from; it is none of them. */
+  readonly given?: readonly Location[]
   /** Where the continuations hung on it end. */
   readonly tail?: Block
   /** It may also settle without having gone through the tail. */
@@ -28,7 +30,7 @@ export interface Value {
   /** `this`, or an object literal with methods: fields of it are fields of the class. */
   readonly instanceOf?: ClassUnit
   readonly literal?: LiteralKind
-  /** Made here: nobody else has it yet. */
+  /** Made here: no other task has it yet. */
   readonly fresh?: 'object' | 'empty' | 'promise'
   /** It is this class, not an object of it. */
   readonly classRef?: ClassUnit
@@ -52,12 +54,23 @@ export function combine(a: Value, b: Value): Value {
   if (b === unknown) return derived(a)
   const reads = union(a.reads, b.reads)
   const from = union(union(a.calls, a.from), union(b.calls, b.from))
-  return derivedOf(reads, from, (a.isAwaited ?? b.isAwaited) === true)
+  const value = derivedOf(reads, from, (a.isAwaited ?? b.isAwaited) === true)
+  return withGiven(value, union(givenTo(a), givenTo(b)))
 }
 
 /** Computed from it, but no longer it. */
 export function derived(value: Value): Value {
-  return derivedOf(value.reads, union(value.calls, value.from), value.isAwaited === true)
+  const made = derivedOf(value.reads, union(value.calls, value.from), value.isAwaited === true)
+  return withGiven(made, givenTo(value))
+}
+
+function givenTo({ given, location }: Value): readonly Location[] | undefined {
+  if (given !== undefined) return given
+  return location?.scope === 'parameter' && location.depth === 0 ? [location] : undefined
+}
+
+function withGiven(value: Value, given: readonly Location[] | undefined): Value {
+  return given === undefined ? value : { ...value, given }
 }
 
 function derivedOf(reads: Value['reads'], from: Value['from'], isAwaited: boolean): Value {

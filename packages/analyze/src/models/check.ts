@@ -1,5 +1,5 @@
 /**
- * Checks the text of a model file. A mistake is told with the place in the file, what is there and
+ * Checks the text of a model file. A mistake is reported with the place in the file, what is there and
  * what would be right: models are written by people who do not know the analyzer.
  */
 import { HeddleError } from '@heddle/core'

@@ -5,7 +5,7 @@
  * of processor time; so there are threads only for programs that keep each of them busy much longer.
  *
  * I1. The results are in the order of the parts, wherever they were made.
- * I2. The longest parts are begun first: nobody starts a long one when the others are about to end.
+ * I2. The longest parts are begun first: no long one starts when the others are about to end.
  */
 import { availableParallelism } from 'node:os'
 import { ThreadPool } from '@heddle/core/lowlevel'

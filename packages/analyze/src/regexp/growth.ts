@@ -16,7 +16,7 @@ export interface AttackString {
 /** One run is stopped here: beyond it nothing new is learned. */
 const maxStepsOfRun = 200_000
 const doublings = [8, 16, 32, 64]
-/** Repetitions up to which doubling is told from a power. */
+/** Repetitions up to which doubling is distinguished from a power. */
 const lastRepetition = 22
 /** No power that people write comes to `maxStepsOfRun` on a text as short as this. */
 const shortText = 20

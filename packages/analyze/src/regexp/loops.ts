@@ -19,7 +19,7 @@ export function hasEndlessLoop(tree: RegExpTree): boolean {
 }
 
 /**
- * One endless loop at most, and one way round it. Then a run from a fixed start is told by how often
+ * One endless loop at most, and one way round it. Then a run from a fixed start is described by how often
  * it went round: no word has two ways from a state to itself, and there is no second loop that a run
  * could change to. (A search has a second loop: the one over its starts.)
  */

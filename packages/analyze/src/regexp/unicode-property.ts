@@ -3,14 +3,14 @@
  *
  * Two thirds of all code points are in planes that hold nothing (4 to 13) or only what is private (15
  * and 16). There every property says the same about a whole plane, but for the two code points at its
- * end that are no characters. So of such a plane one of each sort is asked; a test compares that with
+ * end that are not characters. So of such a plane one of each sort is asked; a test compares that with
  * asking all of them, and would fail on a version of Unicode that uses one of these planes.
  */
 import { charSet, lastCodePoint, lastUnit } from './charset.ts'
 import type { CharSet } from './charset.ts'
 
 const planeSize = 0x10000
-/** The last two of a plane are no characters. */
+/** The last two of a plane are not characters. */
 const ofPlane = 0xfffe
 
 const byProperty = new Map<string, CharSet>()

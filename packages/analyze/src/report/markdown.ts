@@ -29,7 +29,7 @@ export function code(text: string): string {
   return `${fence}${room}${flat}${room}${fence}`
 }
 
-/** A sentence with names of the program in it: `<module>.<callback>` is no tag, `__init` no stress. */
+/** A sentence with names of the program in it: `<module>.<callback>` is not a tag, `__init` not emphasis. */
 export function prose(text: string): string {
   return text
     .split(/(`+[^`]*`+)/)

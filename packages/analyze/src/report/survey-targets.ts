@@ -14,7 +14,7 @@ export function surveyTargets(targets: readonly string[], program: Program): Sur
     const isWanted = (unit: FunctionUnit): boolean => {
       if (unit.file.path !== file || unit.kind === 'module') return false
       if (spec.kind === 'function') return isPartOf(unit.name, spec.name)
-      // The initialisers of a class are all over it, and nobody else is there yet.
+      // The initialisers of a class are all over it, and no other task is there yet.
       if (unit.name.endsWith('<fields>')) return false
       const { parsed } = unit.file
       const from = parsed.lineAt(unit.start).line

@@ -18,7 +18,7 @@ export interface Survey {
   readonly checkpoints: readonly Checkpoint[]
 }
 
-/** Looks at the functions that are wanted, and at everybody who meets them. */
+/** Looks at the functions that are wanted, and at every function that meets them. */
 export function survey(
   program: Program,
   { target, file }: { readonly target: string; readonly file: string },

@@ -7,7 +7,7 @@ export interface ClassWords {
   readonly definition: string
 }
 
-/** The five classes of races, and the two that are no race. */
+/** The five classes of races, and the two that are not races. */
 export const classWords: Readonly<Record<FindingClass, ClassWords>> = {
   toctou: {
     title: 'TOCTOU (time of check to time of use)',

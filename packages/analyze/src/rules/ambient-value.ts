@@ -8,6 +8,7 @@
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
+import { isCopy, ownerIn } from '../ir/splice.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, passAlong } from './fixes.ts'
@@ -15,7 +16,7 @@ import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { perLocation } from './per-location.ts'
-import { isComponentState } from './shared.ts'
+import { isComponentState, isParameterOf } from './shared.ts'
 import { isWithin, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
@@ -46,8 +47,10 @@ export function ambientValue(model: Model): Draft[] {
 }
 
 /** A parameter of the function itself is stored, as it is. */
-function isHandedOver({ kind, owner, start, end, isInitial }: Access, { unit }: Host): boolean {
-  if (kind !== 'set' || isInitial || owner !== unit) return false
+function isHandedOver(access: Access, { unit }: Host): boolean {
+  const { kind, owner, start, end, isInitial, value } = access
+  if (kind !== 'set' || isInitial || ownerIn(access) !== unit) return false
+  if (owner !== unit) return isParameterOf(value, unit)
   const text = owner.file.parsed.text.slice(start, end + 80)
   const name = /^[^=]*=\s*([\w$]+)\s*(?:[;,)}\n]|$)/.exec(text)?.[1]
   return name !== undefined && unit.params.includes(name)
@@ -64,7 +67,7 @@ function readerOf(model: Model, host: Host, location: Location): Access | undefi
     const read = model
       .hostOf(unit)
       .accessesOf(location)
-      .find(({ access }) => access.op === 'read')
+      .find(({ access }) => access.op === 'read' && !isCopy(access))
     if (read !== undefined) return read.access
   }
   return undefined
@@ -94,7 +97,7 @@ function context(
  */
 function argument(model: Model, host: Host, location: Location, store: Located): Draft | undefined {
   const isReadBack = (event: Event): boolean =>
-    isOf(event, location) && event.op === 'read' && event.owner === store.access.owner
+    isOf(event, location) && event.op === 'read' && ownerIn(event) === ownerIn(store.access)
   return between(model, host, location, store, isReadBack, (act, suspensions) =>
     describe(
       host,
@@ -122,7 +125,7 @@ function between(
     (event) => isOf(event, location) && event.op === 'write',
   )
   const act = way?.event as Access | undefined
-  if (way === undefined || act === undefined || !isWithin(act.owner, host.unit)) return undefined
+  if (way === undefined || act === undefined || !isWithin(ownerIn(act), host.unit)) return undefined
   const end = { block: way.block, event: act }
   if (model.guardOver(host.unit, way.suspensions[0], store, end) !== undefined) return undefined
   return draft(act, way.suspensions)
@@ -208,7 +211,7 @@ transaction of another task, and the first call that ends takes away the value o
   steps: [
     ['A', "runAs('ada'): current is ada, suspended in work()"],
     ['B', "runAs('bob'): current is bob, suspended"],
-    ['A', 'goes on: user() says bob'],
+    ['A', 'resumes: user() says bob'],
     ['A', 'ends: current is undefined, also for B'],
   ],
   window: [1, 4],

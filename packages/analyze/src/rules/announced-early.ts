@@ -5,6 +5,7 @@
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
+import { isCopy, ownerIn } from '../ir/splice.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
@@ -43,7 +44,7 @@ function from(model: Model, host: Host, emit: At<CallSite>): Draft | undefined {
     start: 0,
     step(event) {
       if (event.op === 'suspend') return stop
-      if (event.op !== 'write' || event.owner !== emit.event.owner) return 0
+      if (event.op !== 'write' || ownerIn(event) !== ownerIn(emit.event)) return 0
       return isStateOf(event, owner) && isUnset(model, host, event) ? found : 0
     },
   })
@@ -86,8 +87,11 @@ function askedIn(model: Model, location: Location, host: Host): Access | undefin
     const check = other
       .accessesOf(location)
       .find(({ access }) => access.op === 'read' && access.checks.length > 0)
-    if (check === undefined || check.access.isInitial) continue
-    const isWaiting = other.calls.some(({ event: { name } }) => name === 'once' || name === 'on')
+    // What it calls is asked by itself.
+    if (check === undefined || check.access.isInitial || isCopy(check.access)) continue
+    const isWaiting = other.calls.some(
+      ({ event }) => (event.name === 'once' || event.name === 'on') && !isCopy(event),
+    )
     const isRefusing = check.access.checks.some(
       ({ whenAbsent, whenPresent }) =>
         whenAbsent?.isThrowing === true || whenPresent?.isThrowing === true,

@@ -9,6 +9,7 @@
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, Suspension } from '../ir/program.ts'
+import { nextOf, ownerIn } from '../ir/splice.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
@@ -63,7 +64,7 @@ function writesAfterSends(host: Host): ReadonlyMap<Access, Suspension> {
     if (asked.kind !== 'await') continue
     if (!asked.joins.some((site) => isSend(site) && site.isDiscarded)) continue
     const noteWrite = (event: Event): boolean => {
-      if (event.op === 'write' && event.owner === asked.owner && !senders.has(event))
+      if (event.op === 'write' && ownerIn(event) === ownerIn(asked) && !senders.has(event))
         senders.set(event, asked)
       return false
     }
@@ -151,7 +152,10 @@ function isRefusal(block: Access['checks'][number]['whenAbsent']): boolean {
   if (block === undefined) return false
   if (block.isThrowing) return true
   const calls = block.events.filter((event): event is CallSite => event.op === 'call')
-  return calls.some((site) => site.isReturned) && block.next.every((next) => next.next.length === 0)
+  return (
+    calls.some((site) => site.isReturned) &&
+    nextOf(block).every((next) => nextOf(next).length === 0)
+  )
 }
 
 function describe(host: Host, write: Access, asked: Suspension, reader: Access): Draft {

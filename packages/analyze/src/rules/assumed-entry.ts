@@ -35,7 +35,7 @@ function isAssumed({ access }: Located): boolean {
   return reach.has('event') || reach.has('request')
 }
 
-/** Somebody else who runs when something happens and removes entries. */
+/** Other code that runs when something happens and removes entries. */
 function dropOf(model: Model, assumed: Located): Access | undefined {
   const container = assumed.access.location.canonical.parent?.canonical
   return model

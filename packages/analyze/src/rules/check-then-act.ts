@@ -10,9 +10,10 @@ import type { Level } from '../finding.ts'
 import type { Access, Block, Branch, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { ownerIn } from '../ir/splice.ts'
 import { isMade, isRunning } from '../meaning/lifecycle.ts'
 import type { Value } from '../ir/values.ts'
-import { targetsOf } from '../summaries/order.ts'
+import { unseenTargetsOf } from '../summaries/order.ts'
 import { ask, found, reaches, stop } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Draft, Place, Step } from './draft.ts'
@@ -118,7 +119,7 @@ function closest(windows: readonly Window[]): Window | undefined {
   for (const window of windows) {
     if (best === undefined) best = window
     else if (
-      window.write.owner === window.check.access.owner &&
+      ownerIn(window.write) === ownerIn(window.check.access) &&
       window.check.access.start > best.check.access.start
     )
       best = window
@@ -168,7 +169,7 @@ function windowFrom(
 ): Window | undefined {
   let write: Access | undefined
   const effectsOf = (site: CallSite, phase: 'before' | 'after') => {
-    for (const target of targetsOf(site)) {
+    for (const target of unseenTargetsOf(site)) {
       const effects = model.summaries(target)[phase].get(location)
       if (effects !== undefined) return effects
     }
@@ -222,6 +223,12 @@ function windowFrom(
   const act = answer.event
   if (act.op !== 'write' && act.op !== 'call' && act.op !== 'suspend') return undefined
   if (!dependsOn(graph, branch, answer.block)) return undefined
+  // An early return ends the region as well, but does not lead to what another way has handed over.
+  const taken = answer.way.includes(branch.whenTrue) ? branch.whenTrue : branch.whenFalse
+  if (!reaches(graph, taken, answer.block, branch.blocks))
+    return whenPresent === undefined
+      ? windowFrom(model, guarded, graph, location, check, branch, taken)
+      : undefined
   const suspensions = act.op === 'suspend' ? [...answer.suspensions, act] : answer.suspensions
   return { check, act, actBlock: answer.block, write, suspensions, branch, way: answer.way }
 }
@@ -263,8 +270,8 @@ function describe(
       at: suspension,
       isCheckpoint: true,
     },
-    { task: 'A', text: `goes on and writes ${name}: \`${textOf(write)}\``, at: write },
-    { task: 'B', text: `goes on and writes ${name} again: ${consequence(kind)}`, at: write },
+    { task: 'A', text: `resumes and writes ${name}: \`${textOf(write)}\``, at: write },
+    { task: 'B', text: `resumes and writes ${name} again: ${consequence(kind)}`, at: write },
   ]
   return {
     rule: 'H101',
@@ -377,7 +384,7 @@ function isMark({ kind, location, owner, start, end }: Access): boolean {
 function isDoneOnce({ graph }: Host, { check, write, actBlock, suspensions }: Window): boolean {
   const { access } = check
   // What a handler of errors notes is not the end of the work.
-  if (write.owner !== access.owner || actBlock.cleanup === 1) return false
+  if (ownerIn(write) !== ownerIn(access) || actBlock.cleanup === 1) return false
   const isForEffect = suspensions.some(
     ({ kind, joins }) =>
       kind === 'await' && joins.length > 0 && joins.every((site) => site.isDiscarded),
@@ -392,7 +399,7 @@ function isDoneOnce({ graph }: Host, { check, write, actBlock, suspensions }: Wi
         states: 1,
         start: 0,
         step(event) {
-          if (event.owner !== access.owner) return stop
+          if (ownerIn(event) !== ownerIn(access)) return stop
           if (event.op === 'call') return event.isJoined ? found : 0
           return event.op === 'write' || event.op === 'suspend' ? found : 0
         },
@@ -427,10 +434,10 @@ function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, windo
   if (kind === 'running' && access.checks.some((one) => one.isIdentity)) return 'note'
   if (isCalledInTurn(unit) || window.branch.isLoop) return 'note'
   // What a listener or timer writes comes from somewhere else, at a time of its own.
-  const { role } = window.write.owner
+  const { role } = ownerIn(window.write)
   const isElsewhere =
     (role === 'event' || role === 'timer' || role === 'interval') &&
-    window.write.owner !== access.owner
+    ownerIn(window.write) !== ownerIn(access)
   if (isElsewhere && kind !== 'flag') return 'note'
   if (kind === 'counter' && !isLimit(window)) return 'note'
   return hasStrongReach(unit) ? 'error' : 'warning'

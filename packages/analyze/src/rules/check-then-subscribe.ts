@@ -8,6 +8,7 @@
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
+import { isCopy } from '../ir/splice.ts'
 import type { Draft, Place } from './draft.ts'
 import { textOf } from './draft.ts'
 import { pollOnce, subscribeFirst } from './fixes.ts'
@@ -51,7 +52,7 @@ export function checkThenSubscribe(model: Model): Draft[] {
   return drafts
 }
 
-/** A listener in a promise's executor (or `once(emitter, …)`): somebody waits for the event. */
+/** A listener in a promise's executor (or `once(emitter, …)`): a caller waits for the event. */
 function isWaiting(site: CallSite): boolean {
   // The function of node:events, not the method of an emitter, which types find there as well.
   if (site.external?.module.endsWith('events') === true && site.external.path.join() === 'once')
@@ -75,7 +76,7 @@ const lastEvents = new Map<string, RegExp>([
 function listensLate(host: Host): Draft | undefined {
   for (const subscription of host.calls) {
     const { event: site } = subscription
-    if (!subscribe.test(site.name) || site.owner.role === 'event') continue
+    if (!subscribe.test(site.name) || site.owner.role === 'event' || isCopy(site)) continue
     const text = textOf(site, 120)
     const [, object, event] = /^([\w$.?#]+?)\??\.\w+\(\s*['"`](\w+)['"`]/.exec(text) ?? []
     const sign = event === undefined ? undefined : lastEvents.get(event)
@@ -127,7 +128,7 @@ function registersLate(model: Model, host: Host): Draft | undefined {
   return undefined
 }
 
-/** A key that is made after the suspension is one that nobody can answer to before. */
+/** A key that is made after the suspension is one that cannot be answered to before. */
 function isKeyKnownBefore({ unit }: Host, { name }: Location, start: number): boolean {
   const key = /\[([^[\]]+)\]$/.exec(name)?.[1]
   return key !== undefined && unit.file.parsed.text.slice(unit.start, start).includes(key)

@@ -135,7 +135,7 @@ function checkpoint(suspension: Suspension, locations: readonly Location[]): Che
     suspension.kind === 'continuation'
       ? 'the callback runs later'
       : suspension.kind === 'call'
-        ? 'the caller goes on when the callee has finished'
+        ? 'the caller continues when the callee has finished'
         : 'other tasks run here'
   return {
     span: spanOf(suspension),

@@ -4,6 +4,7 @@
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
+import { ownerIn } from '../ir/splice.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
@@ -86,7 +87,7 @@ function from(model: Model, host: Host, location: Location, read: Located): Draf
         !isReadToEmpty(event)),
   )
   const reset = way?.event as Access | undefined
-  if (way === undefined || reset === undefined || !isWithin(reset.owner, read.access.owner))
+  if (way === undefined || reset === undefined || !isWithin(ownerIn(reset), ownerIn(read.access)))
     return undefined
   const adder = adderOf(model, location, host)
   if (adder === undefined) return undefined

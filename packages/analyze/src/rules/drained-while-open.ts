@@ -6,6 +6,7 @@
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import { originalOf, ownerIn } from '../ir/splice.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { ask, found } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
@@ -45,7 +46,9 @@ function inHost(model: Model, host: Host, releases: ReadonlySet<CallSite>): Draf
   let ending: Ending | undefined
   for (const { location, accesses } of host.groups) {
     if (!isComponentState(location)) continue
-    const drain = accesses.find(({ access }) => isTakenWhole(access) && access.owner === host.unit)
+    const drain = accesses.find(
+      ({ access }) => isTakenWhole(access) && ownerIn(access) === host.unit,
+    )
     if (drain === undefined) continue
     closedFrom ??= firstClosing(model, host)
     if (closedFrom < drain.access.start) continue
@@ -77,7 +80,8 @@ function from(ending: Ending, registry: Location, drain: Located): Draft | undef
       isPartOf(event.location.canonical, registry),
   )
   const end = way?.event
-  if (way === undefined || end?.op !== 'call' || !isWithin(end.owner, host.unit)) return undefined
+  if (way === undefined || end?.op !== 'call' || !isWithin(ownerIn(end), host.unit))
+    return undefined
   if (isDrainedAgain(host, way.block, end, registry)) return undefined
   const adder = adderOf(ending, registry, drain, end)
   return adder && describe(host, registry, drain.access, way.suspensions, end, adder)
@@ -107,7 +111,7 @@ function isEnd({ releases }: Ending, event: Event, registry: Location): boolean 
 
 /** The state of the component that a call gives back. */
 function resourceOf(releases: ReadonlySet<CallSite>, site: CallSite): Location | undefined {
-  if (site.callee.kind !== 'member' || !releases.has(site)) return undefined
+  if (site.callee.kind !== 'member' || !releases.has(originalOf(site))) return undefined
   const location = site.callee.receiver.location?.canonical
   return location !== undefined && isComponentState(location) ? location : undefined
 }

@@ -1,10 +1,11 @@
 /**
  * H203 early completion: while one call is under way, a second one returns at once as if it were done.
- * Its caller goes on and reads what the first call has not written yet.
+ * Its caller continues and reads what the first call has not written yet.
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
+import { ownerIn } from '../ir/splice.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Draft } from './draft.ts'
@@ -42,7 +43,7 @@ function from(
   if (set === undefined) return undefined
   const isCleared = accesses.some(({ access }) => access.op === 'write' && access.kind === 'null')
   for (const check of accesses) {
-    if (check.access.op !== 'read' || check.access.owner !== host.unit) continue
+    if (check.access.op !== 'read' || ownerIn(check.access) !== host.unit) continue
     const one = check.access.checks.find((candidate) => candidate.whenPresent !== undefined)
     if (one?.whenPresent === undefined || one.branch.isLoop) continue
     if (!endsWithoutWaiting(host, one.whenPresent)) continue
@@ -195,7 +196,7 @@ export const earlyCompletionPage: RulePage = {
   summary: 'A second caller is told that it is done while the first one is still working.',
   what: `A branch on an in-flight flag returns, resolves or calls back at once, although the operation
 that set the flag has not ended.`,
-  why: `The second caller goes on as if the work were done: it reads a cache that is not loaded, or
+  why: `The second caller continues as if the work were done: it reads a cache that is not loaded, or
 closes what is still being flushed.`,
   race: source`
     export class Index {

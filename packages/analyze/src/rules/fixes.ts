@@ -199,7 +199,7 @@ export function readLate(field: string, closes: Steps): Fix {
 export function swapAtOnce(field: string, closes: Steps): Fix {
   return {
     title: `Build the new value aside and swap ${field} once`,
-    sketch: `const next = await build()\n${field} = next   // nobody sees it empty`,
+    sketch: `const next = await build()\n${field} = next   // no caller sees it empty`,
     closes,
     tradeoffs: 'Old and new are in memory at the same time.',
     risk: 'low',
@@ -277,7 +277,7 @@ export function sameKey(closes: Steps): Fix {
 
 export function keepGuard(closes: Steps): Fix {
   return {
-    title: 'Remove a guard only when nobody holds it or waits for it',
+    title: 'Remove a guard only when no caller holds it or waits for it',
     sketch: 'release()\nif (!lock.isLocked() && locks.get(key) === lock) locks.delete(key)',
     closes,
     tradeoffs: 'The registry keeps busy guards a little longer.',

@@ -1,6 +1,6 @@
 /**
  * H504 floating dependency: a call that stores something is started and not waited for, and what
- * follows depends on it: it is read here, or the caller is told that all is done.
+ * follows depends on it: it is read here, or the caller believes that all is done.
  *
  * `void f()` and `f().catch(…)` say that this is meant. A call that is awaited everywhere else says
  * that it is not.
@@ -121,7 +121,7 @@ function doesWork(model: Model, target: FunctionUnit): boolean {
   return model.summaries(target).suspends !== 'never' || target.calls.some((one) => one.isReturned)
 }
 
-/** An async function that awaits other things: here somebody thinks about order. */
+/** An async function that awaits other things: here the author has thought about order. */
 function isInAsync(unit: FunctionUnit): boolean {
   return (
     unit.isAsync && unit.suspensions.some((one) => one.kind === 'await' || one.kind === 'yield')
@@ -191,7 +191,7 @@ function describe(
     level: 'warning',
     message:
       read === undefined
-        ? `${site.owner.namedAs} does not wait for \`${text}\`${elsewhere === undefined ? '' : ', which is awaited elsewhere'}: its caller goes on before it is done`
+        ? `${site.owner.namedAs} does not wait for \`${text}\`${elsewhere === undefined ? '' : ', which is awaited elsewhere'}: its caller continues before it is done`
         : `${site.owner.namedAs} does not wait for \`${text}\` and then reads ${read.location.name}, which is not stored yet`,
     locations: read === undefined ? [] : [read.location.canonical],
     check: site,
@@ -210,7 +210,7 @@ function describe(
         task: 'A',
         text:
           read === undefined
-            ? 'goes on and reports success'
+            ? 'continues and reports success'
             : `reads ${read.location.name}: the old value`,
         at: end,
       },
@@ -218,7 +218,7 @@ function describe(
     ],
     window: [1, 3],
     evidence: [
-      overlapOf(host.unit)?.text ?? 'the caller goes on',
+      overlapOf(host.unit)?.text ?? 'the caller continues',
       elsewhere === undefined
         ? 'it is read before it is stored'
         : `${elsewhere.owner.namedAs} waits for the same call`,

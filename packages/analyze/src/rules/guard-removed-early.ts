@@ -41,7 +41,7 @@ function holdsGuards(location: Location, accesses: readonly Located[]): boolean 
   return accesses.some(({ access }) => guardClass.test(access.value?.constructed?.name ?? ''))
 }
 
-/** Somebody looked before removing: at waiters, at the lock, at the identity. */
+/** The code looks before removing: at waiters, at the lock, at the identity. */
 function isConditional(drop: Located): boolean {
   return drop.graph.blocks.some(
     (block) =>

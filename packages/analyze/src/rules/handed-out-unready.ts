@@ -6,6 +6,7 @@
 import type { Access, Block, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, Suspension } from '../ir/program.ts'
+import { ownerIn } from '../ir/splice.ts'
 import { isMade, isRunning, isTimer } from '../meaning/lifecycle.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import { dependsOn } from './check-then-act.ts'
@@ -48,7 +49,7 @@ function from(
     const check = accesses.find(
       (one) =>
         isCheck(one) &&
-        one.access.owner === host.unit &&
+        ownerIn(one.access) === host.unit &&
         inSameRegion(host.graph, one, (event) => event === store.access) !== undefined,
     )
     const outcome = check?.access.checks.find(({ whenPresent }) => whenPresent !== undefined)

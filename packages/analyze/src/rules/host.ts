@@ -28,6 +28,7 @@ export class Host {
   #byLocation: ReadonlyMap<Location, Group> | undefined
   #checked: readonly Group[] | undefined
   #written: readonly Group[] | undefined
+  #continuations: ReadonlyMap<number, At<Suspension>> | undefined
 
   constructor(unit: FunctionUnit, graph: Graph, contains: number, indirect: Indirect) {
     this.unit = unit
@@ -85,6 +86,16 @@ export class Host {
 
   get suspensions(): readonly At<Suspension>[] {
     return this.#sorted.suspensions
+  }
+
+  /** Where a callback of this host begins that a call has been given to run it later. */
+  beginOf(callback: FunctionUnit, givenTo: CallSite): At<Suspension> | undefined {
+    this.#continuations ??= new Map(
+      this.suspensions
+        .filter(({ event }) => event.kind === 'continuation')
+        .map((one) => [one.event.end, one]),
+    )
+    return this.#continuations.get(Math.min(givenTo.end, callback.start))
   }
 
   get guards(): readonly At<GuardEvent>[] {

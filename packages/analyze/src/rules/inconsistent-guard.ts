@@ -166,7 +166,7 @@ function describe(location: Location, open: Located, guarded: Located): Draft {
       { task: 'A', text: `writes without asking: \`${textOf(open.access)}\``, at: open.access },
       {
         task: 'B',
-        text: `goes on with what it read before, and overwrites it`,
+        text: `resumes with the value that it read before, and overwrites the newer one`,
         at: guarded.access,
       },
     ],

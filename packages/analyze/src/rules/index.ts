@@ -1,7 +1,9 @@
 /** The race rules, in the order in which they are run. */
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { Diagnostic } from '../analysis.ts'
+import { levels } from '../finding.ts'
 import type { RulePage } from '../explain/page.ts'
+import { areOfOneCopy, isOfCopy } from '../ir/splice.ts'
 import { toFinding } from './draft.ts'
 import type { Draft } from './draft.ts'
 import { checkThenAct, checkThenActPage } from './check-then-act.ts'
@@ -51,6 +53,7 @@ import { passedBy, passedByPage } from './passed-by.ts'
 import { answeredEarly, answeredEarlyPage } from './answered-early.ts'
 import { drainedWhileOpen, drainedWhileOpenPage } from './drained-while-open.ts'
 import { ambientValue, ambientValuePage } from './ambient-value.ts'
+import { inconsistentCheck, inconsistentCheckPage } from './inconsistent-check.ts'
 import { openedAfterClose, openedAfterClosePage } from './opened-after-close.ts'
 import type { Model } from './model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
@@ -80,6 +83,7 @@ const rules: readonly RaceRule[] = [
   { page: invalidatedWhileLoadingPage, find: invalidatedWhileLoading },
   { page: passedByPage, find: passedBy },
   { page: endedTwicePage, find: endedTwice },
+  { page: inconsistentCheckPage, find: inconsistentCheck },
   { page: guardRemovedEarlyPage, find: guardRemovedEarly },
   { page: timedAcquireIgnoredPage, find: timedAcquireIgnored },
   { page: releaseNotOnAllPathsPage, find: releaseNotOnAllPaths },
@@ -122,7 +126,7 @@ export interface RuleResults {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Runs the rules. A rule that fails is told about and does not take the others with it. */
+/** Runs the rules. A rule that fails is reported and does not take the others with it. */
 export function runRules(model: Model, wanted?: readonly string[]): RuleResults {
   const findings: UnnamedFinding[] = []
   const diagnostics: Diagnostic[] = []
@@ -161,7 +165,7 @@ export function runRules(model: Model, wanted?: readonly string[]): RuleResults 
 const lesser: readonly string[] = ['H312']
 
 function leaveOutRepeated(drafts: Map<string, readonly Draft[]>): void {
-  const placeOf = ({ act }: Draft): string => `${act.owner.file.path}:${act.start}`
+  for (const [rule, own] of drafts) if (own.length > 0) drafts.set(rule, withoutCopies(rule, own))
   for (const rule of lesser) {
     const own = drafts.get(rule)
     if (own === undefined || own.length === 0) continue
@@ -174,4 +178,54 @@ function leaveOutRepeated(drafts: Map<string, readonly Draft[]>): void {
       own.filter((draft) => !said.has(placeOf(draft))),
     )
   }
+}
+
+function placeOf({ act }: Draft): string {
+  return `${act.owner.file.path}:${act.start}`
+}
+
+/**
+ * What a function does is also seen in the graphs of its callers. An act that is reported with a check of the
+ * same function is not reported with one of a caller as well, and no pair is reported twice.
+ */
+function withoutCopies(rule: string, drafts: readonly Draft[]): readonly Draft[] {
+  const isWhole = ({ check, act }: Draft): boolean => check.owner.host === act.owner.host
+  const whole = new Set(drafts.filter(isWhole).map(placeOf))
+  const pairs = new Map<string, Draft>()
+  for (const draft of drafts) {
+    if (isWhole(draft) ? isCopied(draft) : whole.has(placeOf(draft))) continue
+    if (isAsked(draft) || (isOfCopy(draft.act) && !following.has(rule))) continue
+    const { check, locations } = draft
+    const names = locations.map(({ name }) => name).join(' ')
+    const pair = `${placeOf(draft)} ${check.owner.file.path}:${check.start} ${names}`
+    const known = pairs.get(pair)
+    if (known === undefined || rankOf(draft) < rankOf(known)) pairs.set(pair, draft)
+  }
+  return [...pairs.values()]
+}
+
+/** All of it is in one region of a function that is called: that is looked at by itself. */
+function isCopied({ check, act, suspensions }: Draft): boolean {
+  return suspensions.length === 0 && areOfOneCopy(check, act)
+}
+
+/** Rules about writes. What a function that is called does with a handle, it may look at by itself. */
+const following: ReadonlySet<string> = new Set([
+  'H101',
+  'H205',
+  'H210',
+  'H308',
+  'H312',
+  'H408',
+  'H501',
+  'H506',
+])
+
+/** The check is in a function that is called, and that is neither a getter nor a setter: its own matter. */
+function isAsked({ check, steps }: Draft): boolean {
+  return isOfCopy(check) || (steps[0] !== undefined && isOfCopy(steps[0].at))
+}
+
+function rankOf({ level }: Draft): number {
+  return levels.indexOf(level)
 }

@@ -4,6 +4,7 @@
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import { isPredicate } from '../summaries/summary.ts'
 import type { Summaries, Summary } from '../summaries/summary.ts'
 
 /** A predicate that looks at more is about something larger. */
@@ -31,9 +32,10 @@ export class Indirect {
     }
   }
 
-  #askedBy({ targets }: CallSite): readonly Location[] {
+  #askedBy({ targets, isSpliced }: CallSite): readonly Location[] {
     const [first] = targets
-    if (first === undefined) return none
+    // What it looks at is seen behind it.
+    if (first === undefined || isSpliced) return none
     if (targets.length === 1) return this.#readsOf(first)
     const found = targets.flatMap((target) => this.#readsOf(target))
     return found.length > maxAsked ? none : found
@@ -54,10 +56,7 @@ export class Indirect {
   }
 }
 
-/** What a predicate looks at: a function that changes nothing and does not wait. */
-function readsOf({ suspends, before }: Summary): readonly Location[] {
-  if (suspends !== 'never' || before.size > maxAsked) return none
-  for (const { store, clear } of before.effects)
-    if (store !== undefined || clear !== undefined) return none
-  return before.locations
+function readsOf(summary: Summary): readonly Location[] {
+  const { before } = summary
+  return before.size <= maxAsked && isPredicate(summary) ? before.locations : none
 }

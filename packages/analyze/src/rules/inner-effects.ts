@@ -1,7 +1,7 @@
 import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
 import type { EffectsByLocation } from '../summaries/effects-by-location.ts'
-import { targetsOf } from '../summaries/order.ts'
+import { unseenTargetsOf } from '../summaries/order.ts'
 import type { Host } from './host.ts'
 import type { Model } from './model.ts'
 
@@ -30,7 +30,7 @@ export class InnerEffects {
     const known = new Set<EffectsByLocation>()
     const add = (site: CallSite, phase: 'before' | 'after'): void => {
       if (site.targets.length === 0) return
-      for (const target of targetsOf(site)) {
+      for (const target of unseenTargetsOf(site)) {
         const effects = this.#model.summaries(target)[phase]
         if (effects.size > 0) known.add(effects)
       }

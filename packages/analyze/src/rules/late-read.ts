@@ -4,6 +4,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { CallSite } from '../ir/program.ts'
+import { ownerIn } from '../ir/splice.ts'
 import { targetsOf } from '../summaries/order.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Effects } from '../summaries/effects.ts'
@@ -48,7 +49,7 @@ function from(model: Model, host: Host, call: At<CallSite>): Draft | undefined {
           event.op === 'write' &&
           event.location.canonical === location &&
           !isStore(event) &&
-          event.owner === call.event.owner &&
+          ownerIn(event) === ownerIn(call.event) &&
           event.value?.literal !== 'false',
       )
       const write = way?.event as Access | undefined
@@ -141,7 +142,7 @@ started operation reads that location after its own first suspension.`,
     ['A', 'flush(): starts to write'],
     ['B', '#write(): await openFile(): suspended'],
     ['A', 'empties the buffer'],
-    ['B', 'goes on, and writes an empty buffer: the lines are lost'],
+    ['B', 'resumes, and writes an empty buffer: the lines are lost'],
   ],
   window: [2, 4],
   fixed: source`

@@ -4,6 +4,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
+import { nextOf } from '../ir/splice.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { markFirst, whileNotEmpty } from './fixes.ts'
@@ -69,7 +70,8 @@ function entranceOf(model: Model, location: Location, host: Host): Access | unde
       ?.accesses.find(({ access }) =>
         access.checks.some(
           ({ whenPresent }) =>
-            whenPresent !== undefined && (whenPresent.isThrowing || whenPresent.next.length === 0),
+            whenPresent !== undefined &&
+            (whenPresent.isThrowing || nextOf(whenPresent).length === 0),
         ),
       )
     if (check === undefined) continue
@@ -122,7 +124,7 @@ function describe(
         at: entrance,
       },
       { task: 'A', text: `sets the mark: \`${textOf(mark)}\``, at: mark },
-      { task: 'B', text: 'goes on with what has been taken down', at: entrance },
+      { task: 'B', text: 'uses what has been taken down', at: entrance },
     ],
     window: [0, 2],
     evidence: [

@@ -1,6 +1,6 @@
 /**
  * H311 outlives its subscription: a subscriber starts work that delivers later, and hands back nothing that
- * would end it. When the subscription is ended, or begun anew with other inputs, the old work goes on and
+ * would end it. When the subscription is ended, or begun anew with other inputs, the old work continues and
  * delivers all the same.
  *
  * Two protocols have this form: the function of an `Observable`, whose answer is the teardown, and the
@@ -163,11 +163,12 @@ export const outlivesSubscriptionPage: RulePage = {
   name: 'outlives-subscription',
   class: 'lifetime-mismatch',
   level: 'warning',
-  summary: 'A subscriber or effect starts work that goes on after its end, and nothing can end it.',
+  summary:
+    'A subscriber or effect starts work that continues after its end, and nothing can end it.',
   what: `The function of an \`Observable\` or of a React effect starts asynchronous work whose end delivers:
 it calls the observer, or sets state. The function returns no teardown, and nothing is looked at before the
 delivery.`,
-  why: `After unsubscribe the request goes on, and the observer is called when its owner is gone. An effect
+  why: `After unsubscribe the request continues, and the observer is called when its owner is gone. An effect
 runs again when its inputs change: the answer for the old inputs may come last, and is shown for the new
 ones.`,
   race: source`

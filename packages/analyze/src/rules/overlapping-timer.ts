@@ -97,7 +97,7 @@ function from(model: Model, timer: CallSite, work: FunctionUnit): Draft | undefi
       { task: 'A', text: `waits: \`${textOf(suspension)}\``, at: suspension, isCheckpoint: true },
       { task: 'B', text: 'the timer fires again and starts another round', at: timer },
       { task: 'B', text: `works on the same ${name}`, at: effect },
-      { task: 'A', text: `goes on: \`${textOf(effect)}\``, at: effect },
+      { task: 'A', text: `resumes: \`${textOf(effect)}\``, at: effect },
     ],
     window: [1, 4],
     evidence: [`${timer.name} in ${timer.owner.namedAs} does not wait for it`, ...others],

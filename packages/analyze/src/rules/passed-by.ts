@@ -1,6 +1,6 @@
 /**
- * H211 passed by: the first caller marks that it has begun, waits for what everybody needs, and goes on.
- * The second caller finds the mark and goes on at once, before what it needs is there.
+ * H211 passed by: the first caller marks that it has begun, waits for what all callers need, and continues.
+ * The second caller finds the mark and continues at once, before what it needs is there.
  *
  * `if (!this.begun) { this.begun = true; await this.prepare() } return this.work()`: only the one that
  * sets the mark waits. It is not the in-flight flag (which is cleared when the work ends) and not a
@@ -8,6 +8,8 @@
  */
 import type { Access, Block, Check, Event } from '../ir/graph.ts'
 import type { CallSite, Suspension } from '../ir/program.ts'
+import { isOwnVariable } from '../ir/own-variable.ts'
+import { isCopy, isOfCopy, ownerIn } from '../ir/splice.ts'
 import { isRunning } from '../meaning/lifecycle.ts'
 import { isStore } from '../summaries/effects.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
@@ -34,7 +36,7 @@ export function passedBy(model: Model): Draft[] {
 
 function inHost(model: Model, host: Host): Draft | undefined {
   for (const { location, accesses } of host.checked) {
-    if (!isComponentState(location)) continue
+    if (!isComponentState(location) || isOwnVariable(location, host.unit)) continue
     for (const look of accesses) {
       if (look.access.op !== 'read') continue
       for (const check of look.access.checks) {
@@ -60,7 +62,10 @@ function from(host: Host, { access: look }: Located, check: Check): Passing | un
   if (whenAbsent === undefined || whenPresent === undefined || branch.isLoop) return undefined
   const location = look.location.canonical
   const isMark = (event: Event): boolean =>
-    event.op === 'write' && event.location.canonical === location && event.owner === look.owner
+    event.op === 'write' &&
+    event.location.canonical === location &&
+    !isOfCopy(event) &&
+    ownerIn(event) === ownerIn(look)
   const marked = inSameRegion(host.graph, { block: whenAbsent, index: -1 }, isMark)
   const mark = marked?.event as Access | undefined
   if (marked === undefined || mark === undefined || !isStore(mark) || mark.isInitial)
@@ -68,7 +73,7 @@ function from(host: Host, { access: look }: Located, check: Check): Passing | un
   if (isRunning(mark.value)) return undefined
   const at = { block: marked.block, index: marked.block.events.indexOf(mark) }
   const work = workAfter(host, whenPresent)
-  if (work === undefined) return undefined
+  if (work === undefined || isCopy(work)) return undefined
   const way = overSuspension(host.graph, at, (event) => event === work)
   const suspension = way?.suspensions[0]
   if (suspension?.kind !== 'await' || !isPreparing(suspension)) return undefined
@@ -148,7 +153,8 @@ export const passedByPage: RulePage = {
   name: 'passed-by',
   class: 'stale-reference',
   level: 'warning',
-  summary: 'Only the first caller waits until it is ready; the second finds the mark and goes on.',
+  summary:
+    'Only the first caller waits until it is ready; the second finds the mark and continues.',
   what: `A function looks whether something was begun. If not, it marks it as begun and waits for it. Both
 ways lead to the same work, and only the one that set the mark has waited.`,
   why: `The first requests after a start arrive together. The second one works with a server that is not

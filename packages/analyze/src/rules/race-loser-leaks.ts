@@ -76,7 +76,7 @@ function describe(host: Host, maker: CallSite, suspension: Draft['suspensions'][
         isCheckpoint: true,
       },
       { task: 'B', text: 'another promise of the race is first', at: suspension },
-      { task: 'A', text: 'goes on without the handle', at: suspension },
+      { task: 'A', text: 'continues without the handle', at: suspension },
       { task: 'B', text: `\`${text}\` is through: nothing has its answer`, at: maker },
     ],
     window: [0, 3],

@@ -4,6 +4,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { CallSite } from '../ir/program.ts'
+import { isCopy } from '../ir/splice.ts'
 import { isStore } from '../summaries/effects.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
@@ -38,7 +39,7 @@ export function reentrantCallback(model: Model): Draft[] {
 
 /** Runs code of others before it returns. */
 function runsOthers(site: CallSite): boolean {
-  return emits.includes(site.name) && site.callbacks.length === 0
+  return emits.includes(site.name) && site.callbacks.length === 0 && !isCopy(site)
 }
 
 function from(host: Host, read: Located): Draft | undefined {
@@ -83,7 +84,7 @@ function from(host: Host, read: Located): Draft | undefined {
       { task: 'B', text: `writes ${location.name}`, at: write },
       {
         task: 'A',
-        text: `goes on and writes ${location.name} again: \`${textOf(write)}\``,
+        text: `resumes and writes ${location.name} again: \`${textOf(write)}\``,
         at: write,
       },
     ],

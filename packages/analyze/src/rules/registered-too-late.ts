@@ -154,7 +154,7 @@ function describe(
         text: `${registry.unit.namedAs} closes everything in ${name}: \`${textOf(registry.walk)}\``,
         at: registry.walk,
       },
-      { task: 'A', text: `goes on and registers: \`${textOf(add)}\``, at: add },
+      { task: 'A', text: `resumes and registers: \`${textOf(add)}\``, at: add },
       { task: 'A', text: 'the resource stays open: nobody will close it', at: add },
     ],
     window: [0, 2],

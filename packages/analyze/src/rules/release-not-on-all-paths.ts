@@ -1,6 +1,6 @@
 /**
  * H303 release not on all paths: a flag or lock is taken, a suspension follows that may fail, and it
- * is given back only when all goes well. After one failure nobody gets in any more.
+ * is given back only when all goes well. After one failure no caller gets in any more.
  */
 import type { Access, Block, GuardEvent } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -44,7 +44,7 @@ function flag(
   const clears = accesses.filter(({ access }) => access.op === 'write' && access.kind === 'null')
   if (set === undefined || clears.length === 0) return undefined
   const isClear = new Set(clears.map(({ access }) => access))
-  // In a cleanup block of any kind: somebody has thought of failures.
+  // In a cleanup block of any kind: the author has thought of failures.
   if (clears.some(({ block }) => block.cleanup !== 0)) return undefined
   const failing = failingSuspension(host, set, (event) => isClear.has(event as Access))
   if (failing === undefined) return undefined

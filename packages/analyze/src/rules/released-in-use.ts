@@ -77,7 +77,7 @@ function isOn(release: CallSite, used: ReadonlySet<string>): boolean {
   return object !== undefined && object !== 'this' && used.has(object)
 }
 
-// ---- a file of which every call has the same
+// ---- a file whose name is the same in every call
 
 const unique = /random|uuid|nanoid|mkdtemp|\bpid\b|threadId|now\(\)|hrtime|tmpName|\+\+/
 
@@ -183,7 +183,7 @@ export const releasedInUsePage: RulePage = {
 gives back an object that the call works on. Also reported: a file that is written, used across a
 suspension and removed, under a name in which nothing differs from call to call.`,
   why: `The \`finally\` runs as soon as the work has begun. The connection is back in the pool, or closed,
-and the work goes on with it: errors that come from nowhere, or the answers of somebody else.`,
+and the work still uses it: errors that come from nowhere, or the answers of somebody else.`,
   race: source`
     async function work(connection: Connection): Promise<number> {
       await connection.query('begin')

@@ -1,5 +1,6 @@
 /** H305: the renewal of a lease, lock or session stops before the work it protects has ended. */
 import type { CallSite, Suspension } from '../ir/program.ts'
+import { ownerIn } from '../ir/splice.ts'
 import { ask, found } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
@@ -48,7 +49,7 @@ function from(host: Host, timer: CallSite, stopped: At<CallSite>): Draft | undef
   if (
     suspension === undefined ||
     suspension.joins.length === 0 ||
-    suspension.owner !== stopped.event.owner
+    ownerIn(suspension) !== ownerIn(stopped.event)
   )
     return undefined
   const [work] = suspension.joins
@@ -69,7 +70,7 @@ function from(host: Host, timer: CallSite, stopped: At<CallSite>): Draft | undef
       { task: 'A', text: `stops renewing: \`${textOf(stopped.event)}\``, at: stopped.event },
       {
         task: 'A',
-        text: `goes on with the work: \`${textOf(suspension)}\``,
+        text: `continues the work: \`${textOf(suspension)}\``,
         at: suspension,
         isCheckpoint: true,
       },
@@ -82,7 +83,7 @@ function from(host: Host, timer: CallSite, stopped: At<CallSite>): Draft | undef
     window: [1, 3],
     evidence: [
       overlapOf(host.unit)?.text ?? 'leases are shared with other processes',
-      'the work goes on after the last renewal',
+      'the work continues after the last renewal',
     ],
     fixes: [inFinally('the timer', [2, 3]), mutex('the completion', [3, 4])],
   }

@@ -11,6 +11,7 @@ import type { Host, Located } from './host.ts'
 import { hasStrongReach, overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { firstPerLocation } from './per-location.ts'
+import { reaches } from '../summaries/paths.ts'
 import { isPartOf, isStoreTo, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
@@ -51,9 +52,26 @@ function from(model: Model, host: Host, location: Location, reset: Located): Dra
   if (way.block.cleanup === 1 && isOfOldValue(fill, location)) return undefined
   const end = { block: way.block, event: fill }
   if (model.guardOver(host.unit, way.suspensions[0], reset, end) !== undefined) return undefined
+  if (isMadeWhenAbsent(host, location, reset)) return undefined
   const reader = readerOf(model, location, host)
   if (reader === undefined) return undefined
   return describe(host, location, reset.access, fill, way.suspensions, reader)
+}
+
+/** `x ??= new Map()`, `if (!x) x = []`: there was nothing that could have been emptied. */
+function isMadeWhenAbsent(host: Host, location: Location, { block }: Located): boolean {
+  const { graph } = host
+  return host
+    .accessesOf(location)
+    .some(({ access }) =>
+      access.checks.some(
+        ({ branch, whenPresent, whenAbsent }) =>
+          whenPresent !== undefined &&
+          whenAbsent !== undefined &&
+          reaches(graph, whenAbsent, block, branch.blocks) &&
+          !reaches(graph, whenPresent, block, branch.blocks),
+      ),
+    )
 }
 
 /** A handler of errors puts back what was taken out. */
@@ -61,7 +79,7 @@ function isOfOldValue({ value }: Access, location: Location): boolean {
   return value?.reads?.some((read) => read.location.canonical === location) === true
 }
 
-/** Somebody else who reads it, at any time. */
+/** Other code that reads it, at any time. */
 function readerOf(model: Model, location: Location, host: Host): Access | undefined {
   for (const other of model.readers.of(location)) {
     if (other === host.unit || overlapOf(other) === undefined) continue

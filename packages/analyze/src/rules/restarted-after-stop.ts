@@ -332,7 +332,7 @@ function unlookedWay(
   )
 }
 
-/** A timer that has not fired and an event that has not come are no wait of this task. */
+/** A timer that has not fired and an event that has not come are not waits of this task. */
 function isWait({ kind, joins, owner, start, end }: Suspension): boolean {
   if (kind !== 'continuation') return true
   if (joins.length === 0) return /\.\s*then\s*\(/.test(owner.file.parsed.text.slice(start, end))
@@ -440,7 +440,7 @@ export const restartedAfterStopPage: RulePage = {
 variable that some other function gives back. Between the suspension and the store nothing is looked at,
 and that other function neither waits for the task nor aborts its wait.`,
   why: `The stop runs while there is nothing to give back. The task then resumes, stores its handle and
-goes on for ever: the poller polls a closed database, the process does not exit, the test hangs.`,
+runs for ever: the poller polls a closed database, the process does not exit, the test hangs.`,
   race: source`
     export class Poller {
       #timer: NodeJS.Timeout | undefined

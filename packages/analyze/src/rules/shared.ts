@@ -1,6 +1,7 @@
 /** Which locations two tasks can really meet at. */
 import type { Location } from '../ir/locations.ts'
 import type { FunctionUnit } from '../ir/program.ts'
+import type { Value } from '../ir/values.ts'
 
 /**
  * State that functions of one component share: fields of its class, variables of its module or of the
@@ -36,4 +37,15 @@ export function isShared(location: Location, host: FunctionUnit): boolean {
         return location.unit.kind === 'module' || location.unit !== host
       return true
   }
+}
+
+/** The value is an argument of the function, as it came in. */
+export function isParameterOf(value: Value | undefined, { host, params }: FunctionUnit): boolean {
+  const location = value?.location
+  return (
+    location?.scope === 'parameter' &&
+    location.depth === 0 &&
+    location.unit === host &&
+    params.includes(location.field)
+  )
 }

@@ -99,7 +99,7 @@ export const sleepAsSynchronisationPage: RulePage = {
   class: 'missing-guard',
   level: 'note',
   summary: 'A fixed sleep stands where a wait for an event belongs.',
-  what: `Something is started without being awaited, a fixed time is slept, and then the code goes on
+  what: `Something is started without being awaited, a fixed time is slept, and then the code continues
 as if it were ready.`,
   why: `On a loaded machine it is not ready yet; on a fast one the time is wasted. It is the most
 frequent cause of tests that fail now and then.`,

@@ -8,6 +8,7 @@
 import type { Access, Block, Check, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, Suspension } from '../ir/program.ts'
+import { ownerIn } from '../ir/splice.ts'
 import { isMade } from '../meaning/lifecycle.ts'
 import { isStore } from '../summaries/effects.ts'
 import { reaches } from '../summaries/paths.ts'
@@ -110,7 +111,7 @@ function from(
     (suspension) => !isTakenBack(model, host, suspension, killer.owner),
   )
   const act = way?.event as Access | CallSite | undefined
-  if (way === undefined || act === undefined || !isWithin(act.owner, check.access.owner))
+  if (way === undefined || act === undefined || !isWithin(ownerIn(act), ownerIn(check.access)))
     return undefined
   const guard = model.serial.guardOf(host.unit)
   if (guard !== undefined && guard === model.serial.guardOf(killer.owner.host)) return undefined

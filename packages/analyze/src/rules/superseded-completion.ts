@@ -3,7 +3,7 @@
  * which by then may belong to a newer operation. Without looking whether it is still its own.
  *
  * It can belong to a newer one when nothing keeps a second operation from storing (no check before
- * the store), or when somebody else clears the place in between.
+ * the store), or when other code clears the place in between.
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -165,7 +165,7 @@ function isReleasedElsewhere(model: Model, location: Location, host: Host): bool
   return model.lifecycles.releasesOf(location).some(({ owner }) => owner.host !== host.unit)
 }
 
-/** A key that was made here is nobody else's: no newer operation can have taken its place. */
+/** A key that was made here belongs to this task: no newer operation can have taken its place. */
 function isKeyGiven({ name }: Location, { unit }: Host): boolean {
   const key = /\[([\w$]+)[^[]*$/.exec(name)?.[1]
   return key !== undefined && (key === 'this' || unit.params.includes(key))
@@ -214,7 +214,7 @@ function describe(
       { task: 'A', text: `stores its operation: \`${textOf(stored)}\``, at: stored },
       {
         task: 'A',
-        text: suspensions.some(isEvent) ? 'goes on later, in a callback' : 'waits for it',
+        text: suspensions.some(isEvent) ? 'resumes later, in a callback' : 'waits for it',
         at: suspensions[0]!,
         isCheckpoint: true,
       },

@@ -3,10 +3,11 @@
  * answer, and stores the answer without looking whether it is still what was asked for. When a newer
  * task has stored another question meanwhile, its answer is replaced by that of the older one.
  */
-import type { Access } from '../ir/graph.ts'
+import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import { isOwnVariable } from '../ir/own-variable.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
+import { ownerIn } from '../ir/splice.ts'
 import type { Value } from '../ir/values.ts'
 import { ask, found, stop } from '../summaries/paths.ts'
 import type { Answer } from '../summaries/paths.ts'
@@ -16,7 +17,7 @@ import { generation, identityCheck, mutex } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { isComponentState } from './shared.ts'
+import { isComponentState, isParameterOf } from './shared.ts'
 import { baseOf, isLook, isWithin, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
@@ -29,8 +30,9 @@ export function supersededResult(model: Model): Draft[] {
     const draft = inHost(model, host)
     if (draft !== undefined) drafts.push(draft)
   }
+  const answers = new AnswersOfListeners(model)
   for (const site of model.calls.triggers) {
-    const draft = inListener(model, site)
+    const draft = inListener(model, site, answers)
     if (draft !== undefined) drafts.push(draft)
   }
   return drafts
@@ -40,44 +42,82 @@ export function supersededResult(model: Model): Draft[] {
  * A listener asks for something at every event and stores the answer in one place: when events come close
  * together, the answer to the older one may come last.
  */
-function inListener(model: Model, site: CallSite): Draft | undefined {
-  const use = site.callbacks.find(({ role }) => role === 'event')
-  if (use === undefined || site.name === 'once' || use.unit.host.graph === undefined)
+function inListener(model: Model, site: CallSite, answers: AnswersOfListeners): Draft | undefined {
+  const listener = listenerOf(site)
+  if (listener === undefined || site.name === 'once' || listener.host.graph === undefined)
     return undefined
-  const host = model.hostOf(use.unit.host)
-  for (const { location, accesses } of host.written) {
-    if (!isComponentState(location)) continue
-    for (const stored of accesses) {
-      const { access } = stored
-      if (!isWithin(access.owner, use.unit) || access.kind !== 'set' || !isAnswer(access.value))
-        continue
-      const way = unlookedWay(host, use.unit, access)
-      const suspension = way?.suspensions.at(-1)
-      if (way === undefined || suspension === undefined) continue
-      const end = { block: way.block, event: access }
-      if (model.guardOver(host.unit, suspension, stored, end) !== undefined) continue
-      return describeListener(model, site, access, suspension)
-    }
+  const host = model.hostOf(listener.host)
+  const stores = new Map(answers.of(listener).map((stored) => [stored.access as Event, stored]))
+  while (stores.size > 0) {
+    const way = unlookedWay(host, listener, site, stores)
+    const stored = way?.event && stores.get(way.event)
+    const suspension = way?.suspensions.at(-1)
+    if (way === undefined || stored === undefined || suspension === undefined) return undefined
+    const end = { block: way.block, event: stored.access }
+    if (model.guardOver(host.unit, suspension, stored, end) === undefined)
+      return describeListener(model, site, stored.access, suspension)
+    stores.delete(stored.access)
   }
   return undefined
 }
 
-/** From the listener over a suspension of its own to the store, and nothing is looked at after it. */
-function unlookedWay(host: Host, listener: FunctionUnit, stored: Access): Answer | undefined {
-  return ask(
-    host.graph,
-    { block: host.graph.entry, index: -1 },
-    {
-      states: 2,
-      start: 0,
-      step(event, state) {
-        if (event === stored) return state === 1 ? found : stop
-        if (event.op === 'suspend')
-          return isWithin(event.owner, listener) && event.joins.length > 0 ? 1 : state
-        return state === 1 && isLook(event) ? stop : state
-      },
+function listenerOf({ callbacks }: CallSite): FunctionUnit | undefined {
+  return callbacks.find(({ role }) => role === 'event')?.unit
+}
+
+/** Where listeners store answers: every store of a host is looked at once, not once for each listener. */
+class AnswersOfListeners {
+  readonly #model: Model
+  readonly #sorted = new Set<FunctionUnit>()
+  readonly #byListener = new Map<FunctionUnit, Located[]>()
+
+  constructor(model: Model) {
+    this.#model = model
+    for (const site of model.calls.triggers) {
+      const listener = listenerOf(site)
+      if (listener !== undefined) this.#byListener.set(listener, [])
+    }
+  }
+
+  /** In the listener, or in a function that is written inside it. */
+  of(listener: FunctionUnit): readonly Located[] {
+    if (!this.#sorted.has(listener.host)) this.#sort(this.#model.hostOf(listener.host))
+    return this.#byListener.get(listener) ?? []
+  }
+
+  #sort(host: Host): void {
+    this.#sorted.add(host.unit)
+    for (const { location, accesses } of host.written) {
+      if (!isComponentState(location)) continue
+      for (const stored of accesses) {
+        const { kind, value, owner } = stored.access
+        if (kind !== 'set' || !isAnswer(value)) continue
+        for (let at: FunctionUnit | undefined = owner; at !== undefined; at = at.parent)
+          this.#byListener.get(at)?.push(stored)
+      }
+    }
+  }
+}
+
+/** From the listener over a suspension of its own to one of the stores, and nothing is looked at after it. */
+function unlookedWay(
+  host: Host,
+  listener: FunctionUnit,
+  site: CallSite,
+  stores: ReadonlyMap<Event, Located>,
+): Answer | undefined {
+  const begin = host.beginOf(listener, site) ?? { block: host.graph.entry, index: -1 }
+  return ask(host.graph, begin, {
+    states: 2,
+    start: 0,
+    step(event, state) {
+      // What other listeners do is their own: without this, each walks through all of them.
+      if (!isWithin(ownerIn(event), listener)) return stop
+      if (stores.has(event)) return state === 1 ? found : stop
+      if (event.op === 'suspend') return event.joins.length > 0 ? 1 : state
+      return state === 1 && isLook(event) ? stop : state
     },
-  )
+  })
 }
 
 function describeListener(
@@ -141,8 +181,10 @@ function isBeside(answer: Location, question: Location): boolean {
 }
 
 /** What is stored is an argument of the function, as it came in. */
-function isFromCaller({ op, kind, isInitial, value, owner, end }: Access, host: Host): boolean {
-  if (op !== 'write' || kind !== 'set' || isInitial || owner !== host.unit) return false
+function isFromCaller(access: Access, host: Host): boolean {
+  const { op, kind, isInitial, value, owner, end } = access
+  if (op !== 'write' || kind !== 'set' || isInitial || ownerIn(access) !== host.unit) return false
+  if (owner !== host.unit) return isParameterOf(value, host.unit)
   if (value === undefined || value.literal !== undefined || (value.calls?.length ?? 0) > 0)
     return false
   const text = owner.file.parsed.text.slice(end, end + 80)

@@ -19,7 +19,7 @@ export function timedAcquireIgnored(model: Model): Draft[] {
         rule: 'H302',
         class: 'lifetime-mismatch',
         level: 'warning',
-        message: `${site.owner.namedAs} does not look whether \`${textOf(site)}\` got the guard: after the time limit it goes on without it`,
+        message: `${site.owner.namedAs} does not look whether \`${textOf(site)}\` got the guard: after the time limit it continues without it`,
         locations: site.receiver === undefined ? [] : [site.receiver.canonical],
         check: site,
         act: site,
@@ -34,7 +34,7 @@ export function timedAcquireIgnored(model: Model): Draft[] {
           },
           {
             task: 'A',
-            text: 'goes on as if it had the guard, and releases what is not its own',
+            text: 'continues as if it had the guard, and releases what is not its own',
             at: site,
           },
         ],
@@ -54,7 +54,7 @@ export const timedAcquireIgnoredPage: RulePage = {
   level: 'error',
   summary: 'A guard is asked for with a time limit, and the answer is not looked at.',
   what: `The result of an acquire that may fail (with a time limit, or without waiting) is ignored, and
-the code goes on as if the guard were held.`,
+the code continues as if the guard were held.`,
   why: `Under load, which is when the lock matters, the time limit passes and everybody walks in.`,
   race: source`
     import type { Semaphore } from './semaphore.ts'
@@ -79,7 +79,7 @@ the code goes on as if the guard were held.`,
   steps: [
     ['A', 'holds the lock, and books'],
     ['B', 'waits a second; tryAcquire() gives false'],
-    ['B', 'goes on without the lock: two bookings at once'],
+    ['B', 'continues without the lock: two bookings at once'],
     ['B', 'releases a lock that A holds'],
   ],
   window: [2, 4],

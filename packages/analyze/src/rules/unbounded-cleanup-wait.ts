@@ -1,5 +1,5 @@
 /**
- * H307 unbounded wait in cleanup: close(), dispose() or a finally waits for an event that somebody else
+ * H307 unbounded wait in cleanup: close(), dispose() or a finally waits for an event that other code
  * has to set. When that one has died, the process never ends.
  */
 import type { Suspension } from '../ir/program.ts'

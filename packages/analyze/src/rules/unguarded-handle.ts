@@ -5,6 +5,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
+import { ownerIn } from '../ir/splice.ts'
 import { isStore } from '../summaries/effects.ts'
 import type { Answer } from '../summaries/paths.ts'
 import type { Draft } from './draft.ts'
@@ -50,7 +51,7 @@ function storesAfterWaiting(host: Host): readonly Candidate[] {
   const candidates: Candidate[] = []
   for (const { location, accesses, isChecked } of host.written) {
     if (location.scope !== 'instance' || location.depth !== 1 || isChecked) continue
-    const store = accesses.find(({ access }) => isHandle(access) && access.owner === host.unit)
+    const store = accesses.find(({ access }) => isHandle(access) && ownerIn(access) === host.unit)
     if (store === undefined) continue
     const way = overSuspension(
       host.graph,

@@ -66,7 +66,7 @@ interface Stored {
   readonly suspensions: Draft['suspensions']
 }
 
-/** The result of the call is stored where its argument came from, and nobody looks again before. */
+/** The result of the call is stored where its argument came from, and no code looks again before. */
 function storedAfter(
   model: Model,
   host: Host,

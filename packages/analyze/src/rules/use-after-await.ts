@@ -1,6 +1,6 @@
 /**
  * H201 use after await: a resource was found alive, a suspension follows, and it is used although
- * somebody may have taken it down meanwhile.
+ * other code may have taken it down meanwhile.
  *
  * Four shapes: a flag (`closed`) that is looked at before the suspension and, as the same code does
  * elsewhere, should be looked at after it; a state with a name (`stale-state.ts`); an alias of a field that another function tears down; and a
@@ -11,6 +11,7 @@ import type { Access, Block, Check, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import { isOwnVariable } from '../ir/own-variable.ts'
+import { isCopy, isOfCopy, nextOf, ownerIn, placeIn } from '../ir/splice.ts'
 import { isMade } from '../meaning/lifecycle.ts'
 import { isStore } from '../summaries/effects.ts'
 import { ask, found, reaches, stop } from '../summaries/paths.ts'
@@ -57,15 +58,13 @@ function blindTimer(model: Model, timer: CallSite): Draft | undefined {
   if (unit === undefined || !timer.isFloating || unit.host.graph === undefined) return undefined
   const host = model.hostOf(unit.host)
   if (host.unit === unit || model.lifecycles.isTeardown(host.unit)) return undefined
-  const start = host.suspensions.find(
-    ({ event }) => event.kind === 'continuation' && event.start === timer.start,
-  )
+  const start = host.beginOf(unit, timer)
   if (start === undefined) return undefined
   const answer = ask(host.graph, start, {
     states: 1,
     start: 0,
     step(event) {
-      if (event.op === 'suspend' || !isWithin(event.owner, unit)) return stop
+      if (event.op === 'suspend' || !isWithin(ownerIn(event), unit)) return stop
       if (event.op === 'call') return event.checks.length > 0 ? stop : 0
       if (event.op !== 'read') return 0
       if (isLook(event)) return stop
@@ -96,7 +95,7 @@ function staleFlag(model: Model, host: Host): Draft | undefined {
     const killer = model.latches.setterOf(location, host.unit)
     if (killer !== undefined && isStepOf(killer.owner.host, host.unit)) continue
     if (killer === undefined) continue
-    const checks = accesses.filter(isCheck)
+    const checks = accesses.filter((one) => isCheck(one) && !isOfCopy(one.access))
     const habit =
       checks.length > 1 && isRecheckedAfterSuspension(model, host, location, checks)
         ? 'here'
@@ -127,13 +126,15 @@ function isHabitOf(model: Model, location: Location): boolean {
     const isLeaving = model
       .hostOf(unit)
       .accessesOf(location)
-      .some(({ access }) =>
-        access.checks.some(
-          ({ whenPresent, branch }) =>
-            whenPresent !== undefined &&
-            !branch.isLoop &&
-            (whenPresent.isThrowing || whenPresent.next.length === 0),
-        ),
+      .some(
+        ({ access }) =>
+          !isCopy(access) &&
+          access.checks.some(
+            ({ whenPresent, branch }) =>
+              whenPresent !== undefined &&
+              !branch.isLoop &&
+              (whenPresent.isThrowing || nextOf(whenPresent).length === 0),
+          ),
       )
     if (isLeaving && ++leaving >= enoughFunctions) return true
   }
@@ -163,7 +164,7 @@ function staleAfter(
   )
   const act = way?.event as CallSite | Access | undefined
   if (way === undefined || act === undefined) return undefined
-  if (!isWithin(act.owner, check.access.owner)) return undefined
+  if (!isWithin(ownerIn(act), ownerIn(check.access))) return undefined
   // The end of the same turn is too near for anything but the code itself.
   if (
     habit !== 'none' &&
@@ -173,7 +174,7 @@ function staleAfter(
   const reason =
     harmOf(model, act, killer) ??
     (habit !== 'none'
-      ? `${location.name} is looked at before work goes on elsewhere, but not after this suspension`
+      ? `${location.name} is looked at before work continues elsewhere, but not after this suspension`
       : undefined)
   if (reason === undefined) return undefined
   // A guard of this task keeps out its like, not the one that sets the flag.
@@ -223,7 +224,7 @@ function isActOf(
   )
 }
 
-/** A function of the component that goes on with its work: it changes the state, or waits. */
+/** A function of the component that continues its work: it changes the state, or waits. */
 function isWorkOf(model: Model, { targets, isGuess }: CallSite, flag: Location): boolean {
   return (
     !isGuess &&
@@ -260,7 +261,7 @@ function isKeeping(model: Model, { receiver, owner, start, end }: CallSite): boo
     .some(({ access }) => access.kind === 'append' && access.start >= start && access.end <= end)
 }
 
-/** Completing a promise or a callback twice does nothing, and logging harms nobody. */
+/** Completing a promise or a callback twice does nothing, and logging does no harm. */
 function isSettling({ name }: CallSite): boolean {
   return /^(?:resolve|reject|then|catch|finally|emit|removeListener|removeAllListeners|off|delete|has|get)$/.test(
     name,
@@ -358,8 +359,8 @@ function staleAlias(model: Model, host: Host): Draft | undefined {
     if (callee.kind !== 'member' || callee.receiver.location === undefined) continue
     const read = callee.receiver.reads?.[0]
     const location = callee.receiver.location.canonical
-    if (read === undefined || read.start >= site.start || read.location.canonical !== location)
-      continue
+    if (read === undefined || read.location.canonical !== location) continue
+    if (placeIn(read).start >= placeIn(site).start) continue
     if (
       read.checks.length === 0 ||
       (location.scope === 'parameter' && !isComponentState(location)) ||
@@ -397,7 +398,7 @@ function teardownOf(model: Model, location: Location, except: FunctionUnit): Acc
         !access.isInitial &&
         !isStore(access) &&
         host !== except &&
-        model.lifecycles.isTeardown(access.owner),
+        model.lifecycles.isTeardown(ownerIn(access)),
     )?.access
 }
 
@@ -429,7 +430,11 @@ function goneAfterwards(model: Model, host: Host): Draft | undefined {
           (event.op === 'write' && event.location.canonical === location),
       )
       const read = way?.event as Access | undefined
-      if (way === undefined || read?.use === undefined || !isWithin(read.owner, check.access.owner))
+      if (
+        way === undefined ||
+        read?.use === undefined ||
+        !isWithin(ownerIn(read), ownerIn(check.access))
+      )
         continue
       if (!dependsOn(host.graph, check.access.checks[0]!.branch, way.block)) continue
       const end = { block: way.block, event: read }
@@ -596,7 +601,7 @@ function describe(
     rule: 'H201',
     class: 'stale-reference',
     level,
-    message: `${host.unit.namedAs} goes on after a suspension with \`${textOf(use, 40)}\` although ${killer.owner.namedAs} may have changed ${name} meanwhile`,
+    message: `${host.unit.namedAs} runs \`${textOf(use, 40)}\` after a suspension, although ${killer.owner.namedAs} may have changed ${name} meanwhile`,
     locations: [location],
     check,
     act: use,
@@ -606,7 +611,7 @@ function describe(
       { task: 'A', text: `\`${textOf(check)}\`: all is well`, at: check },
       { task: 'A', text: `waits: \`${textOf(suspension)}\``, at: suspension, isCheckpoint: true },
       { task: 'B', text: `${killer.owner.namedAs}: \`${textOf(killer)}\``, at: killer },
-      { task: 'A', text: `goes on as if nothing had happened: \`${textOf(use)}\``, at: use },
+      { task: 'A', text: `resumes as if nothing had happened: \`${textOf(use)}\``, at: use },
     ],
     window: [1, 3],
     evidence: [...reasons, ...(overlap === undefined ? [] : [overlap.text])],

@@ -9,7 +9,7 @@ import { withRoomFor } from './room.ts'
 export class Chains<T> {
   /** In the order in which they came. */
   readonly values: T[] = []
-  /** By list: its last value, counted from 1. */
+  /** By list: the number of its last value, counted from 1. */
   #last = new Int32Array(256)
   /** By value: the one before it in its list. */
   #previous = new Int32Array(256)

@@ -3,7 +3,7 @@ import type { Location } from '../ir/locations.ts'
 import { isStore } from './effects.ts'
 
 /**
- * What is in the text of a function, in bits, whether or not it is reached: so that nobody has to walk a
+ * What is in the text of a function, in bits, whether or not it is reached: so that no caller has to walk a
  * graph again to find out that it has nothing of the kind.
  */
 export const content = {

@@ -5,7 +5,7 @@
  * that are deeper than the stack. Functions that call each other are in one component.
  *
  * What is known of a host is kept by its number, in two arrays for all of them: most hosts are met once,
- * call nobody who is not known yet, and leave nothing behind.
+ * call no function that is not known yet, and leave nothing behind.
  */
 import type { Block } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
@@ -134,6 +134,11 @@ class Search {
 }
 
 const none: readonly FunctionUnit[] = []
+
+/** The hosts a call runs whose effects are not seen behind it in the graph. */
+export function unseenTargetsOf(site: CallSite): readonly FunctionUnit[] {
+  return site.isSpliced ? none : targetsOf(site)
+}
 
 /** The hosts a call runs; a callback that is called by name runs where it is written. */
 export function targetsOf(site: CallSite): readonly FunctionUnit[] {

@@ -6,7 +6,7 @@
  * way that leads to it. This is how every rule finds its window.
  *
  * A question ends after `furthest` events without an answer. A function of 20,000 lines has as many
- * questions as blocks; without the limit it takes minutes, and nobody reviews a window of that size.
+ * questions as blocks; without the limit it takes minutes, and no reader reviews a window of that size.
  */
 import type { Block, Event, Graph } from '../ir/graph.ts'
 import type { Suspension } from '../ir/program.ts'

@@ -7,16 +7,18 @@
  *
  * I1. `before` happens in the region of the caller. Nothing in `after` does.
  * I2. Sizes are bounded: what is beyond is dropped, so a summary may miss effects but not invent them.
- * I3. The effects of what is called are made before those of its callers. What nobody calls is seldom
+ * I3. The effects of what is called are made before those of its callers. What no code calls is seldom
  *     asked about, so its effects are made when it is; all that it calls is ready by then. This needs that
  *     every target of a call has the call among its callers (I2 of the program).
  */
 import type { Block, Graph } from '../ir/graph.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
+import { cutAtCalls } from '../ir/splice.ts'
+import type { Spliced } from '../ir/splice.ts'
 import { Content, content } from './content.ts'
 import { nothing } from './effects-by-location.ts'
 import type { EffectsByLocation } from './effects-by-location.ts'
-import { bottomUp, targetsOf } from './order.ts'
+import { bottomUp, targetsOf, unseenTargetsOf } from './order.ts'
 import { Phase } from './phase.ts'
 import { early, lastOf, late, phasesOf } from './reached.ts'
 import { Uses } from './uses.ts'
@@ -45,18 +47,27 @@ export interface Summaries {
   readonly uses: Uses
 }
 
-/** @param units All of a program, in its order. */
+/**
+ * Summarises all functions, and then puts copies of small ones behind the calls of them (`splice.ts`).
+ *
+ * @param units All of a program, in its order.
+ */
 export function summarise(units: readonly FunctionUnit[]): Summaries {
+  const splices = cutAtCalls(units)
   const maker = new SummaryMaker(units)
   const hosts = units.filter((unit) => unit.graph !== undefined)
   bottomUp(hosts, (component) => maker.add(component))
+  maker.note(
+    splices.apply((unit) => isPredicate(maker.of(unit))),
+    (unit) => splices.isSetter(unit),
+  )
   return Object.assign((unit: FunctionUnit) => maker.of(unit), { uses: maker.uses })
 }
 
 class HostSummary implements Summary {
   readonly suspends: Summary['suspends']
   readonly isAsync: boolean
-  readonly contains: number
+  contains: number
   readonly #graph: Graph
   readonly #maker: SummaryMaker
   #before: EffectsByLocation | undefined
@@ -137,6 +148,27 @@ class SummaryMaker {
     this.#known[slot] = summary
   }
 
+  /**
+   * What has been put into graphs is content of theirs. What a setter stores is written by those who call
+   * it, with what they pass; where all of them are known, it writes nothing itself.
+   */
+  note(all: readonly Spliced[], isSetter: (unit: FunctionUnit) => boolean): void {
+    for (const { unit, callees, blocks } of all) {
+      const summary = this.#known[unit.id - this.#first]
+      let contains = 0
+      for (const callee of callees) {
+        contains |= this.of(callee).contains
+        if (isSetter(callee) && callee.callers.every((site) => site.isSpliced))
+          this.uses.hide(callee)
+      }
+      if (summary instanceof HostSummary) summary.contains |= contains
+      for (const block of blocks)
+        for (const [index, event] of block.events.entries())
+          if (event.op === 'write' && isSetter(event.owner.host))
+            this.uses.note(event, unit, unit.graph!, block, index)
+    }
+  }
+
   /** Settles what it waits for, and notes what is in it. */
   #look(unit: FunctionUnit, graph: Graph, isFirst: boolean): number {
     const found = this.#content
@@ -169,13 +201,16 @@ class SummaryMaker {
   }
 
   /**
-   * `return f()` waits for f only if f waits: what has turned out to be synchronous is no suspension.
+   * `return f()` waits for f only if f waits: what has turned out to be synchronous is not a suspension.
    */
   #settleReturn(unit: FunctionUnit, graph: Graph, block: Block): void {
     const last = lastOf(block)
     if (last?.op !== 'suspend' || last.kind !== 'call') return
     const waits = last.joins.some((site) =>
-      targetsOf(site).some((target) => target === unit || this.of(target).suspends !== 'never'),
+      targetsOf(site).some((target) =>
+        // A function that only calls itself waits for nothing.
+        target === unit ? unit.isAsync || graph.suspends : this.of(target).suspends !== 'never',
+      ),
     )
     if (waits) {
       graph.suspends = true
@@ -218,7 +253,7 @@ class SummaryMaker {
           if (isEarly) before.note(event)
           if (isLate) after.note(event)
         } else if (event.op === 'call') {
-          for (const target of targetsOf(event)) {
+          for (const target of unseenTargetsOf(event)) {
             const inner = this.of(target)
             if (isEarly) before.include(inner.before)
             if (isLate) after.include(inner.before)
@@ -228,6 +263,14 @@ class SummaryMaker {
       }
     }
   }
+}
+
+/** It changes nothing and does not wait: it is called for what it answers. */
+export function isPredicate({ suspends, before }: Summary): boolean {
+  return (
+    suspends === 'never' &&
+    before.effects.every(({ store, clear }) => store === undefined && clear === undefined)
+  )
 }
 
 /** It can come to an end without a suspension. */

@@ -1,5 +1,5 @@
 /**
- * Who uses a location: noted while every graph is walked for its summary, so that nobody has to walk
+ * Who uses a location: noted while every graph is walked for its summary, so that no rule has to walk
  * all of them again to find the few places where a location is used.
  */
 import type { Access, Block, Graph } from '../ir/graph.ts'
@@ -24,12 +24,18 @@ export class Uses {
   readonly #known = new Map<Location, readonly Located[]>()
   /** Few are asked for. */
   readonly #fields = new Map<string, readonly Located[]>()
+  readonly #hidden = new Set<FunctionUnit>()
 
   /** An access in the graph of a host. Those of one host come one after the other. */
   note(access: Access, host: FunctionUnit, graph: Graph, block: Block, index: number): void {
     const { id } = access.location.canonical
     if (this.#hosts.lastOf(id) !== host) this.#hosts.add(id, host)
     if (access.op === 'write') this.#writes.add(id, { access, host, graph, block, index })
+  }
+
+  /** What a host writes is written by others, and noted there. */
+  hide(host: FunctionUnit): void {
+    this.#hidden.add(host)
   }
 
   /** The hosts with an access of a location in their graph, in the order of the program. */
@@ -43,7 +49,7 @@ export class Uses {
     if (this.#writes.lastOf(canonical.id) === undefined) return none
     let writes = this.#known.get(canonical)
     if (writes === undefined)
-      this.#known.set(canonical, (writes = this.#writes.of(canonical.id).sort(byHost)))
+      this.#known.set(canonical, (writes = this.#seen(this.#writes.of(canonical.id))))
     return writes
   }
 
@@ -52,10 +58,16 @@ export class Uses {
     let writes = this.#fields.get(field)
     if (writes === undefined) {
       const all = this.#writes.values
-      writes = all.filter(({ access }) => access.location.canonical.field === field).sort(byHost)
+      writes = this.#seen(all.filter(({ access }) => access.location.canonical.field === field))
       this.#fields.set(field, writes)
     }
     return writes
+  }
+
+  #seen(writes: Located[]): Located[] {
+    const seen =
+      this.#hidden.size === 0 ? writes : writes.filter(({ host }) => !this.#hidden.has(host))
+    return seen.sort(byHost)
   }
 }
 

@@ -13,7 +13,7 @@ export interface Directive {
   readonly reason: string
   /** `2027-01-01`: the last day on which it holds, by UTC. */
   readonly until?: string
-  /** `until=` is there, and is no day. */
+  /** `until=` is there, and is not a day. */
   readonly badUntil?: string
 }
 

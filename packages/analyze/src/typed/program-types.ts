@@ -1,7 +1,7 @@
 /**
  * What the compiler knows about a program, asked once and again only where it may have changed.
  *
- * I1. The compiler has the texts that the analysis has: it is told of every one that changed.
+ * I1. The compiler has the texts that the analysis has: it gets every one that changed.
  * I2. An answer is used again only for the same text and the same positions, and only when no other
  *     file has changed what it shows to the outside.
  */
@@ -39,7 +39,7 @@ export class ProgramTypes {
     return this.#thread.compilerPid
   }
 
-  /** Whether every compiler has failed. It is told once: who goes on asking would not hear of it again. */
+  /** Whether every compiler has failed. It is reported once: later questions get no second report. */
   get isLost(): boolean {
     return this.#hasFailed && this.source === 'none'
   }

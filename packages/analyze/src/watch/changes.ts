@@ -5,7 +5,7 @@
  *     ▲                                                                                   │
  *     └──────────────────────────────────── take() ───────────────────────────────────────┘
  *
- * A save is several events, a checkout is thousands: who is told of each one works on half of it.
+ * A save is several events, a checkout is thousands: a program that reacts to each one works on half of it.
  *
  * I1. What is noted is in exactly one batch, or the batch says that it is more than it names.
  * I2. Bounded: a batch names at most `maximumNames` paths.

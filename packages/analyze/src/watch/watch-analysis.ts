@@ -5,7 +5,7 @@
  *
  * I1. The folders are watched before they are read: a change during an analysis starts another one.
  * I2. One analysis at a time. What changes meanwhile waits and is handled at once, however much it is.
- * I3. An analysis that fails is told and the watch goes on: the next save may repair it.
+ * I3. An analysis that fails is reported and the watch continues: the next save may repair it.
  */
 import path from 'node:path'
 import { isError } from '@heddle/core'

@@ -63,7 +63,7 @@ test('I1: lines are not written', () => {
   assert.deepEqual(Object.keys(entry!), ['fingerprint', 'rule', 'file', 'function', 'message'])
 })
 
-test('a file that is no baseline says why', () => {
+test('a file that is not a baseline is refused with the reason', () => {
   const cases: [text: string, problem: RegExp][] = [
     ['{', /^is not JSON \(/],
     ['null', /^has version undefined, and 1 is known$/],

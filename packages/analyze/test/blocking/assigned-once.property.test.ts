@@ -60,7 +60,7 @@ test('one assignment of any form counts as one, whatever is around the name', ()
   )
 })
 
-test('what is no assignment does not count', () => {
+test('what is not an assignment does not count', () => {
   for (const text of ['x == 1', 'x => 1', 'o.x = 1', 'ax = 1', '$x = 1', 'x$ = 1', 'x != 1', 'x']) {
     assert.equal(isAssignedTwice(`x = 0; ${text}`, 'x'), false, text)
   }

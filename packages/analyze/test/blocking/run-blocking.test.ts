@@ -11,7 +11,7 @@ const broken = {
   },
 } as unknown as Program
 
-test('a failure is told, and is no failure of the analysis', async () => {
+test('a failure is reported, and does not fail the analysis', async () => {
   const { findings, diagnostics } = runBlocking(broken, await loadCatalogue())
   assert.deepEqual(findings, [])
   assert.match(diagnostics[0]!.message, /The blocking rules failed: no files/)

@@ -32,7 +32,7 @@ test('everything can be set; rules are named by id or by name', () => {
   assert.deepEqual(parseConfig('{}'), {})
 })
 
-test('what is not understood is told, with what was probably meant', () => {
+test('what is not understood is reported, with what was probably meant', () => {
   const cases: [value: unknown, problem: RegExp, suggestion?: string][] = [
     [[], /^must be an object, not \[\]$/],
     [null, /^must be an object, not null$/],

@@ -16,7 +16,7 @@ async function analyse(code: string): Promise<readonly Finding[]> {
   return findings
 }
 
-/** The names of blocking rules are told by their own table too. */
+/** The names of blocking rules are in their own table too. */
 const ruleIds = new Set([...raceRules.keys(), ...blockingRules.map(({ id }) => id)])
 
 test('every rule has a page', () => {

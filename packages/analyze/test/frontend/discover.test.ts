@@ -77,7 +77,7 @@ test('a folder may be called x.ts', (t) => {
   assert.deepEqual(found(root, ['.']), ['x.ts/y.ts'])
 })
 
-test('a folder that may not be read is told, and the rest is found', (t) => {
+test('a folder that may not be read is reported, and the rest is found', (t) => {
   if (process.getuid?.() === 0) return t.skip('nothing is unreadable for the superuser')
   const root = sample(t)
   chmodSync(path.join(root, 'src/deep'), 0)

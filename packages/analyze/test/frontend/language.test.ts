@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isSourceFile, isTypeScript } from '../../src/frontend/language.ts'
 
-test('sources are told from declarations and everything else by their names', () => {
+test('sources, declarations and other files are distinguished by their names', () => {
   for (const name of [
     'a.ts',
     'a.tsx',

@@ -190,7 +190,7 @@ function failing(load: () => unknown): FoundCompiler {
   return { version: '9.9.9', folder: '/nowhere', kind: 'typescript-6', load }
 }
 
-test('a compiler that cannot be loaded is told, and the next one answers', (t) => {
+test('a compiler that cannot be loaded is reported, and the next one answers', (t) => {
   const broken = failing(() => {
     throw new Error('damaged')
   })
@@ -200,7 +200,7 @@ test('a compiler that cannot be loaded is told, and the next one answers', (t) =
   assert.deepEqual(problems, ['TypeScript 9.9.9 in /nowhere cannot be used: damaged'])
 })
 
-test('a compiler that crashes is told once, and the next one answers the same question', (t) => {
+test('a compiler that crashes is reported once, and the next one answers the same question', (t) => {
   const crashing = failing(() => ({
     sys: {},
     readConfigFile: () => {
@@ -213,7 +213,7 @@ test('a compiler that crashes is told once, and the next one answers the same qu
   assert.deepEqual(problems, ['The compiler (typescript-6) failed: stack overflow in the checker'])
 })
 
-test('without a compiler nothing is known, and that is told', (t) => {
+test('without a compiler nothing is known, and that is reported', (t) => {
   const { types, problems, at } = asking(t, [])
   assert.equal(types.kind, 'none')
   assert.equal(at('main.ts', 'acquire'), undefined)

@@ -22,7 +22,7 @@ test('text is read in the encodings that compilers read', (t) => {
   assert.deepEqual(read('empty.ts'), { text: '' })
 })
 
-test('invalid UTF-8 is read with replacements, and that is told', (t) => {
+test('invalid UTF-8 is read with replacements, and that is reported', (t) => {
   const folder = tempFolder(t, { 'a.ts': Uint8Array.of(0x61, 0xff, 0x62) })
   const source = readSource(path.join(folder, 'a.ts'))
   assert.ok('text' in source)
@@ -30,7 +30,7 @@ test('invalid UTF-8 is read with replacements, and that is told', (t) => {
   assert.match(source.warning ?? '', /not valid UTF-8/)
 })
 
-test('what is no text, too large or made by a machine is left out with its reason', (t) => {
+test('what is not text, too large or made by a machine is left out with its reason', (t) => {
   const folder = tempFolder(t, {
     'video.ts': Uint8Array.of(0x47, 0x40, 0, 0x10),
     'large.ts': Buffer.alloc(maximumBytes + 1, 'a\n'),

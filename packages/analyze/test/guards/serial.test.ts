@@ -9,7 +9,7 @@ async function isSilent(source: string): Promise<boolean> {
 
 const body = 'if (!this.c) this.c = await connect(); return this.c'
 
-test('a method that everybody calls under a reservation is serial', async () => {
+test('a method that all callers call under a reservation is serial', async () => {
   const source = `export class A {
   get() {
     if (this.pending) return this.pending

@@ -91,7 +91,7 @@ test('what runs in a thread holds no loop', () => {
   assert.ok(inventory.hotSpots.every(({ file }) => file !== 'src/writer-thread.ts'))
 })
 
-test('hot spots are told by reach', () => {
+test('hot spots are ordered by reach', () => {
   assert.deepEqual(
     inventory.hotSpots.map(({ reach, name, file }) => `${reach} ${name} ${file}`),
     [
@@ -138,7 +138,7 @@ test('a matrix of many files is one of folders', async () => {
   )
 })
 
-test('what must be so while it runs is told with its place', () => {
+test('what must be so while it runs is reported with its place', () => {
   assert.deepEqual(
     inventory.invariants.map(({ text, at }) => [
       text.slice(0, 24),

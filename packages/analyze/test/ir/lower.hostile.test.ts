@@ -41,7 +41,7 @@ test('a sum of 50,000 terms, an else-if of 5,000 arms, a chain of 2,000 calls', 
   await keepsTheRest(`export function far() { x${'.a'.repeat(8_000)}() }`)
 })
 
-test('a state machine with the same label twice, or with labels that are no numbers', async () => {
+test('a state machine with the same label twice, or with labels that are not numbers', async () => {
   for (const labels of ['case 0: case 1: case 1:', 'case 0: case a: case b: default:'])
     await keepsTheRest(`var __awaiter, __generator
       function connect() {
@@ -53,13 +53,13 @@ test('a state machine with the same label twice, or with labels that are no numb
       }`)
 })
 
-test('code that is nested too deeply is told and left out', async () => {
+test('code that is nested too deeply is reported and left out', async () => {
   const { diagnostics } = await analyse(`export const deep = ${'['.repeat(700)}${']'.repeat(700)}`)
   assert.ok(diagnostics.some((one) => one.kind === 'function-too-complex' && one.file === 'bad.ts'))
   await keepsTheRest(`export const deep = ${'['.repeat(700)}${']'.repeat(700)}`)
 })
 
-test('broken code, empty code and code that is no code', async () => {
+test('broken code, empty code and text that is not code', async () => {
   for (const text of [
     '',
     'class {',

@@ -35,7 +35,7 @@ test('I1: what is in a program is in no other', () => {
   assert.equal(known.take(stays), undefined)
 })
 
-test('what could not be followed in a file is told each time', () => {
+test('what could not be followed in a file is reported each time', () => {
   const known = new LoweredFiles()
   const deep = parseSource('/program/deep.ts', `f(${'['.repeat(700)}${']'.repeat(700)})`)
   const first = build([deep], known)

@@ -64,5 +64,5 @@ const mistakes: [name: string, text: string, says: RegExp][] = [
 ]
 
 for (const [name, text, says] of mistakes) {
-  test(`a mistake is told with its place: ${name}`, () => assert.match(problem(text), says))
+  test(`a mistake is reported with its place: ${name}`, () => assert.match(problem(text), says))
 }

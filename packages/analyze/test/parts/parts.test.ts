@@ -67,7 +67,7 @@ test('a package inside another one is joined to who imports its folder', async (
   assert.deepEqual(parts, [['index.js', 'plugins/a/index.js'], ['plugins/b/index.js']])
 })
 
-test('a package in a package in a package is joined to the outermost, though nobody is in between', async (t) => {
+test('a package in a package in a package is joined to the outermost, though no package is in between', async (t) => {
   const parts = await partsIn(t, {
     'a/package.json': manifest('a'),
     'a/index.js': "import './b/c/index.js'",

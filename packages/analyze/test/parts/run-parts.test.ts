@@ -103,7 +103,7 @@ test('what is wanted is wanted in threads, too', async (t) => {
   )
 })
 
-test('whoever gives up is told their own reason', async (t) => {
+test('a caller that gives up gets its own reason', async (t) => {
   const { parts, context } = await threeParts(t)
   const ending = new AbortController()
   const options = { ...context.options, signal: ending.signal }

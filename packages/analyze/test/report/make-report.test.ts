@@ -85,7 +85,7 @@ test('a suppressed note is not an unused suppression, and a rule that is off mak
   assert.deepEqual(ids(off), [])
 })
 
-test('unused suppressions are told in files that were read whole, with the usual types', () => {
+test('unused suppressions are reported in files that were read whole, with the usual types', () => {
   const files = { [sampleFile]: ignored }
   assert.deepEqual(ids(make(analysisOf([], files))), ['S101'])
   assert.deepEqual(ids(make(analysisOf([], files), { isWhole: () => false })), [])

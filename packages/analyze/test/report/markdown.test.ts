@@ -88,7 +88,7 @@ test('what the program is called cannot end a cell, a code span or a fence', () 
   assert.equal(code('`'), '`` ` ``')
 })
 
-test('names in sentences are no tags and no stress; code in them stays as it is', () => {
+test('names in sentences are not tags and not emphasis; code in them stays as it is', () => {
   assert.equal(
     prose('a <b> calls __c, `x < y` and `d_e`'),
     'a \\<b> calls \\_\\_c, `x < y` and `d_e`',
@@ -101,7 +101,7 @@ test('names in sentences are no tags and no stress; code in them stays as it is'
   assert.match(text, /steps 2–4 no longer holds up the others\./)
 })
 
-test('an act in another file, and a step there, are told with their file', () => {
+test('an act in another file, and a step there, are reported with their file', () => {
   const elsewhere = spanOf(sampleText, 'this.#session = session', { file: 'src/other.ts' })
   const finding = sampleFinding(sampleText, {
     actSpan: elsewhere,

@@ -59,4 +59,29 @@ raceTests('H502', [
 }
 `,
   },
+  {
+    name: 'a container that is made where there was none is not emptied',
+    race: `export class Images {
+  cache: Map<string, Image> | undefined
+  async load(keys: string[]) {
+    this.cache = new Map()
+    for (const key of keys) this.cache.set(key, await fetchImage(key))
+  }
+  all() {
+    return this.cache
+  }
+}
+`,
+    fixed: `export class Images {
+  cache: Map<string, Image> | undefined
+  async load(keys: string[]) {
+    this.cache ||= new Map()
+    for (const key of keys) this.cache.set(key, await fetchImage(key))
+  }
+  all() {
+    return this.cache
+  }
+}
+`,
+  },
 ])

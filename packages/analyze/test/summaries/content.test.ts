@@ -12,14 +12,14 @@ function contentOf(source: string, name = 'f'): string[] {
     .map(([kind]) => kind)
 }
 
-test('a write is told from one that empties', () => {
+test('a write is distinguished from one that empties', () => {
   const head = 'let state\nexport function g() { return state }\n'
   assert.deepEqual(contentOf(`${head}function f() { return state }`), [])
   assert.deepEqual(contentOf(`${head}function f() { state = g() }`), ['write'])
   assert.deepEqual(contentOf(`${head}function f() { state = null }`), ['write', 'clear'])
 })
 
-test('entries of one container are told from those of several', () => {
+test('entries of one container are distinguished from those of several', () => {
   const head = 'const a = new Map()\nconst b = new Map()\n'
   assert.deepEqual(contentOf(`${head}function f(k) { a.set(k, 1); a.set(k, 2) }`), ['write'])
   assert.deepEqual(contentOf(`${head}function f(k) { a.set(k, 1); b.set(k, 2) }`), [
@@ -35,7 +35,7 @@ test('a call is late when something of it happens after a suspension', () => {
   assert.deepEqual(contentOf(`${late}function i() { g() }\nfunction f() { i() }`), ['lateCall'])
 })
 
-test('of functions that call each other nobody is sure, so each may be late', () => {
+test('of functions that call each other the order is not known, so each may be late', () => {
   const source = 'function f(n) { if (n) g(n) }\nfunction g(n) { f(n - 1) }'
   assert.deepEqual(contentOf(source), ['lateCall'])
 })

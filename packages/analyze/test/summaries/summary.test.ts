@@ -41,7 +41,7 @@ class A {
   maybe() { if (this.x) return; return this.run() }
 }`
 
-test('I1: what happens before the first suspension is told from what happens after it', () => {
+test('I1: what happens before the first suspension is distinguished from what happens after it', () => {
   const summary = summaryOf(source, 'A.run')
   assert.deepEqual(namesIn(summary.before, 'store'), ['A.before', 'A.innerBefore'])
   assert.deepEqual(namesIn(summary.after, 'store'), ['A.after'])
@@ -97,4 +97,21 @@ test('callers at the same distance share what they know of a callee', () => {
   })
   assert.ok(one !== undefined)
   assert.equal(one, two)
+})
+
+test('a function that returns a call of itself does not wait for that', () => {
+  const recursive = `
+export class Suite {
+  keep(suite) {
+    this.last = suite
+    return suite.next === undefined ? this.last : this.keep(suite.next)
+  }
+  async load(suite) {
+    this.last = suite
+    return suite.next === undefined ? this.last : this.load(suite.next)
+  }
+}
+`
+  assert.equal(summaryOf(recursive, 'Suite.keep').suspends, 'never')
+  assert.notEqual(summaryOf(recursive, 'Suite.load').suspends, 'never')
 })

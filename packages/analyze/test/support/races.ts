@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { analyze } from '../../src/index.ts'
 import type { Finding } from '../../src/index.ts'
 
-/** The findings in one file. JavaScript is told by a `require`, an `exports` or the `js` argument. */
+/** The findings in one file. JavaScript is recognised by a `require`, an `exports` or the `js` argument. */
 export async function findIn(source: string, extension: 'ts' | 'js' = 'ts'): Promise<Finding[]> {
   const file = `/program/code.${extension}`
   const { findings, diagnostics } = await analyze({

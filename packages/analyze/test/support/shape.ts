@@ -1,6 +1,6 @@
 /**
  * Everything that can be reached from an object, as text: the same text is the same structure, with the
- * same references inside of it. Not into trees and texts of files, which nobody changes, and without the
+ * same references inside of it. Not into trees and texts of files, which are never changed, and without the
  * numbers that linking gives to units and locations.
  */
 export function shapeOf(start: object): string {

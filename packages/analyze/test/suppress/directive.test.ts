@@ -19,7 +19,7 @@ test('until= is a day, in the reason or before it', () => {
   assert.deepEqual(parseDirective('heddle-ignore H101 [until=2027-01-01] -- moves soon'), wanted)
 })
 
-test('a day that does not exist is told, not taken', () => {
+test('a day that does not exist is reported, not taken', () => {
   for (const day of ['2027-02-30', 'tomorrow', '2027-1-1', '']) {
     const directive = parseDirective(`heddle-ignore H101 -- x [until=${day}]`)
     assert.equal(directive!.badUntil, day)
@@ -32,7 +32,7 @@ test('a missing reason is an empty one', () => {
     assert.equal(parseDirective(text)!.reason, '', text)
 })
 
-test('blocks may begin with stars; other comments are no directives', () => {
+test('blocks may begin with stars; other comments are not directives', () => {
   assert.equal(parseDirective('*\n * heddle-ignore H101 -- x\n ')!.reason, 'x')
   for (const text of ['see heddle-ignore H101 -- x', 'heddle-ignored', 'heddle-ignore-next x', ''])
     assert.equal(parseDirective(text), undefined, text)

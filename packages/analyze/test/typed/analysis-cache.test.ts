@@ -71,7 +71,7 @@ test('a warm run finds what a cold one finds, after every save', async (t) => {
   assert.ok(most > 0, 'there is something to find')
 })
 
-test('a compiler that was lost is told, and the next run has a new one', async (t) => {
+test('a compiler that was lost is reported, and the next run has a new one', async (t) => {
   const text = 'export const first = (list: string[]) => list.at(0)'
   const root = tempFolder(t, { 'tsconfig.json': '{}', 'a.ts': text })
   const files = [path.join(root, 'a.ts')]

@@ -10,7 +10,7 @@ import { tempFolder, writeFiles } from '../support/temp-folder.ts'
 interface Watching {
   readonly folders: FolderWatch
   readonly seen: Set<string>
-  /** Resolves when a path has been told. */
+  /** Resolves when a path has been reported. */
   readonly until: (path: string) => Promise<void>
 }
 
@@ -33,7 +33,7 @@ function watching(t: TestContext, options: Partial<FolderWatchOptions> = {}): Wa
   return { folders, seen, until }
 }
 
-test('saves, new files, new folders and settings are told; other files are not', async (t) => {
+test('saves, new files, new folders and settings are reported; other files are not', async (t) => {
   const root = tempFolder(t, { 'a.ts': '' })
   const { folders, seen, until } = watching(t)
   folders.watch([root], [])

@@ -63,7 +63,7 @@ test('a save, a new file in a new folder and a deletion are analysed', async (t)
   assert.deepEqual(names, ['a.ts', 'b.ts'])
 })
 
-test('I3: a run that fails is told, and the next change is analysed', async (t) => {
+test('I3: a run that fails is reported, and the next change is analysed', async (t) => {
   const root = tempFolder(t, { 'a.ts': '' })
   const ending = new AbortController()
   t.after(() => ending.abort())

@@ -1,12 +1,12 @@
 import { source, type PageStep, type RulePage } from '../page.ts'
 
-/** What happens to everybody else is the same for all of them. */
+/** What happens to other callers is the same for all of them. */
 function held(by: string): readonly PageStep[] {
   return [
     ['A', 'a request arrives, its handler runs'],
     ['A', by],
     ['B', 'another request has arrived, and waits'],
-    ['A', 'the handler goes on'],
+    ['A', 'the handler resumes'],
     ['B', 'is answered, later by all of that'],
   ]
 }

@@ -3,7 +3,7 @@
  *
  * Wanted is the source that a person edits, not what would be loaded: `./x.js` is `x.ts` if that
  * exists, a package of the same workspace is its source, not its `dist`. Everything below
- * `node_modules` is somebody else's and stays a name.
+ * `node_modules` belongs to others and stays a name.
  *
  *   node: or builtin ─▶ node      ./x ../x /x ─▶ file      #x ─▶ imports of the own package
  *   bare name ─▶ tsconfig paths ─▶ package of the program (exports, then dist → src) ─▶ package

@@ -2,11 +2,11 @@
 export type ImportTarget =
   /** A source file, by its absolute path. It need not belong to the program. */
   | { readonly kind: 'file'; readonly file: string }
-  /** Somebody else's: `name` without the path inside, which is in `subpath` (`.`, `./promises`). */
+  /** Of another package: `name` without the path inside, which is in `subpath` (`.`, `./promises`). */
   | { readonly kind: 'package'; readonly name: string; readonly subpath: string }
   /** Without `node:`, such as `fs/promises`. */
   | { readonly kind: 'node'; readonly module: string }
-  /** A path to nothing, or to something that is no code. */
+  /** A path to nothing, or to something that is not code. */
   | { readonly kind: 'unresolved' }
 
 export type ImportMode = 'import' | 'require'

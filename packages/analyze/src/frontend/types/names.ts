@@ -1,7 +1,7 @@
 /** Names that the compiler makes up for what has none, such as `__type` and `__function`. */
 const invented = /^__(?!#)|^default$|^export=$|^"/
 
-/** The name of a symbol as people write it; undefined when nobody wrote one. */
+/** The name of a symbol as people write it; undefined when there is none. */
 export function writtenName(name: string): string | undefined {
   // A private name carries the number of its class.
   const own = /^__#\d+@(#.+)$/.exec(name)?.[1]

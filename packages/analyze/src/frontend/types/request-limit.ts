@@ -35,7 +35,7 @@ export class RequestLimit {
     return Atomics.load(this.#words, 1) || undefined
   }
 
-  /** Nobody waits for answers any more: the request that is under way is ended, and no other begins. */
+  /** No caller waits for answers any more: the request that is under way is ended, and no other begins. */
   end(): void {
     Atomics.store(this.#words, 2, 1)
     if (Atomics.load(this.#words, 0) % 2 !== 0) this.#kill()

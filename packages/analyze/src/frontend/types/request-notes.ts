@@ -3,7 +3,7 @@
  *
  *   word 0: odd while a request is under way; changes with every request
  *   word 1: the compiler's process; 0 when it is not known
- *   word 2: 1 when nobody waits for answers any more
+ *   word 2: 1 when no caller waits for answers any more
  */
 export class RequestNotes {
   readonly #words: Int32Array
@@ -16,7 +16,7 @@ export class RequestNotes {
     return Atomics.load(this.#words, 2) === 1
   }
 
-  /** Runs a request to a process. Not reentrant. Throws when nobody waits for answers any more. */
+  /** Runs a request to a process. Not reentrant. Throws when no caller waits for answers any more. */
   during<T>(pid: number | undefined, request: () => T): T {
     Atomics.store(this.#words, 1, pid ?? 0)
     Atomics.add(this.#words, 0, 1)

@@ -95,7 +95,7 @@ export class TypesThread {
     return this.#limit.pid
   }
 
-  /** What was told since the last call. */
+  /** What was reported since the last call. */
   takeProblems(): readonly TypeProblem[] {
     return this.#problems.splice(0)
   }
@@ -126,7 +126,7 @@ export class TypesThread {
    */
   async close(): Promise<void> {
     this.#isClosing = true
-    // Without a question it loads the program or asks ahead: nobody waits for that.
+    // Without a question it loads the program or asks ahead: no caller waits for that.
     const isWanted = this.#waiting.size > 0
     if (!isWanted) this.#limit.end()
     // A thread without a compiler's process has nothing to end but itself.

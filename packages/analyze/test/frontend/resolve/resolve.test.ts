@@ -8,7 +8,7 @@ import { tempFolder, type Files } from '../../support/temp-folder.ts'
 
 type Resolve = (from: string, specifier: string, mode?: ImportMode) => string | ImportTarget
 
-/** Resolves inside a folder with these files; files are told by their relative names. */
+/** Resolves inside a folder with these files; files are named by their relative paths. */
 function resolving(t: TestContext, files: Files): Resolve {
   const root = tempFolder(t, files)
   const sources = Object.keys(files).filter((name) => /\.[cm]?[jt]sx?$/.test(name))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { writtenName } from '../../../src/frontend/types/names.ts'
 
-test('names that nobody wrote are none', () => {
+test('generated names count as no name', () => {
   for (const invented of ['__type', '__object', '__function', 'default', 'export=', '"/x/a"', '']) {
     assert.equal(writtenName(invented), undefined, invented)
   }

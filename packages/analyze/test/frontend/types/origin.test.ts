@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { originOf } from '../../../src/frontend/types/origin.ts'
 
-test('who declares something is told by where the declaration is', () => {
+test('the place of a declaration says which package declares it', () => {
   const language = { kind: 'language' }
   assert.deepEqual(originOf('bundled:///libs/lib.es5.d.ts'), language)
   assert.deepEqual(originOf('/x/node_modules/typescript/lib/lib.es2015.promise.d.ts'), language)

@@ -20,7 +20,7 @@ test('a request is noted with its process while it is under way, also when it th
   assert.deepEqual([...words], [4, 0, 0])
 })
 
-test('nothing is asked when nobody waits for the answer', () => {
+test('nothing is asked when no caller waits for the answer', () => {
   const shared = new SharedArrayBuffer(bytesOfNotes)
   const words = new Int32Array(shared)
   const notes = new RequestNotes(shared)

@@ -20,7 +20,7 @@ test('the last line has the counts, the size and the speed', () => {
   assert.match(text({}, []), /^no findings in 1 file, 17 lines/)
 })
 
-test('what is known is counted, not shown; what is fixed is told with what to do', () => {
+test('what is known is counted, not shown; what is fixed is reported with what to do', () => {
   const report = text({
     findings: [{ finding: sampleFinding(), state: 'known' }],
     fixed: [{ fingerprint: 'abc', rule: 'H502', file: 'a.ts', function: 'load', message: 'gone' }],
@@ -36,7 +36,7 @@ test('what is known is counted, not shown; what is fixed is told with what to do
   )
 })
 
-test('what is known is shown to who asks for it', () => {
+test('known findings are shown when they are asked for', () => {
   const findings = [{ finding: sampleFinding(), state: 'known' }] as const
   const report = text({ findings, hasBaseline: true, showsKnown: true })
   assert.match(report, /^error\[H101\]/)
