@@ -91,8 +91,8 @@ function startChild(node, args, env) {
 
 function refuse() {
   process.stderr.write(
-    `heddle: Node ${least.join('.')} or newer is needed, this is ${process.versions.node}.\n` +
-      `        Install it, or add it to this project with: npm install --save-dev node@24\n`,
+    `Heddle needs Node ${least.join('.')} or newer; this is Node ${process.versions.node}.\n` +
+      `Install it, or add it to this project with: npm install --save-dev node@24\n`,
   )
   process.exitCode = 2
 }

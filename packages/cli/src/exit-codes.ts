@@ -11,9 +11,9 @@ export const exitCodes = {
   refused: 3,
   /** The server speaks no protocol of this version. */
   outdated: 4,
-  /** Somebody cancelled it. */
+  /** It was cancelled. */
   cancelled: 130,
-  /** Somebody ended it at once with SIGTERM: 128 and the number of the signal, as shells count. */
+  /** It was ended at once with SIGTERM: 128 and the number of the signal, as shells count. */
   terminated: 143,
 } as const
 

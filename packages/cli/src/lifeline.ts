@@ -20,8 +20,8 @@ export function holdLifeline(): void {
   pipe.unref()
 }
 
-/** Milliseconds between two looks at the parent. */
-const lookEvery = 250
+/** Milliseconds between two checks of the parent. */
+const checkInterval = 250
 
 /**
  * Stops this process when the shell of npx has ended.
@@ -41,11 +41,11 @@ export function followShellOfNpx(): void {
     followed.add(event)
     process.prependListener(event as 'SIGTERM', () => (isStopping = true))
   })
-  const look = (): void => {
+  const checkParent = (): void => {
     if (isStopping) return
-    if (process.ppid === shell) lookLater()
+    if (process.ppid === shell) checkLater()
     else process.kill(process.pid, 'SIGTERM')
   }
-  const lookLater = (): void => systemKernel.clock.setTimer(lookEvery, look).unref?.()
-  lookLater()
+  const checkLater = (): void => systemKernel.clock.setTimer(checkInterval, checkParent).unref?.()
+  checkLater()
 }

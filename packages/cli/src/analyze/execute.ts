@@ -24,7 +24,7 @@ export async function executeAnalyze(flags: AnalyzeFlags): Promise<void> {
   }
 }
 
-/** Faults of the analyzer, not of who called it; as is everything that is no error of ours. */
+/** Faults of the analyzer, not of its caller. Every error that is not ours counts as one. */
 const faultsOfOurs: ReadonlySet<string> = new Set([
   'HDL_THREAD_CRASHED',
   'HDL_THREAD_IMPORT',

@@ -18,9 +18,9 @@ import type { Format } from './choices.ts'
 export interface RenderOptions {
   readonly text: TextOptions
   readonly color: boolean
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string
-  /** Of the analysis. Absolute. */
+  /** The root folder of the analysis, absolute. */
   readonly root: string
 }
 
@@ -55,7 +55,7 @@ export function render(report: Report, format: Format, options: RenderOptions): 
     case 'markdown':
       return markdownReport(report)
     case 'github':
-      // What is no command is shown in the log.
+      // Lines that are not commands are shown in the log.
       return [...githubReport(report), painted(summaryLines(report), false)].join('\n')
     case 'json':
       // On one line: the last line of the output is the document.

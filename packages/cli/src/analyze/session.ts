@@ -153,7 +153,7 @@ export class Session {
       const written = count(made.baseline.findings.length, 'finding')
       if (settings.format === 'text') this.#surface.print(summary)
       const where = path.relative('', file)
-      this.#surface.tell([span(`Wrote ${written} to ${where}.`, 'green')])
+      this.#surface.printNote([span(`Wrote ${written} to ${where}.`, 'green')])
       return exitCodeOf(made.report, 'never', settings.failLevel)
     }
     const { text, color } = this.#surface
@@ -177,7 +177,7 @@ export class Session {
     const size = count(analysis.stats.files, 'file')
     await this.#surface.answer(text, [[span(`Wrote the inventory of ${size}.`)]])
     for (const { file = '', message, isIncomplete } of analysis.diagnostics)
-      if (isIncomplete) this.#surface.tell([span(`incomplete: ${file}: ${message}`, 'red')])
+      if (isIncomplete) this.#surface.printNote([span(`incomplete: ${file}: ${message}`, 'red')])
     return analysis.diagnostics.some((each) => each.isIncomplete)
       ? exitCodes.incomplete
       : exitCodes.ok

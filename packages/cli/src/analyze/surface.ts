@@ -60,12 +60,12 @@ export class Surface {
   }
 
   /** A line for people, beside the answer. */
-  tell(line: Line): void {
+  printNote(line: Line): void {
     this.clearProgress()
     this.#err.line(paint(line, this.#colorErr))
   }
 
-  /** Only where somebody looks, and gone when there is something to say. */
+  /** Only in a terminal, and gone when there is something to say. */
   progress(text: string): void {
     if (!process.stderr.isTTY || process.env['CI'] !== undefined) return
     this.clearProgress()

@@ -1,4 +1,4 @@
-/** `heddle analyze --watch`: the answer, again after every change, until somebody ends it. */
+/** `heddle analyze --watch`: the answer, again after every change, until it is ended. */
 import path from 'node:path'
 import { count, watchAnalysis, type ChangeBatch, type Selection } from '@heddle/analyze'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
@@ -12,7 +12,7 @@ const mostNames = 3
 /**
  * Answers after each change.
  *
- * *Cancellation*: ends with SIGINT, SIGTERM, or when nobody reads any more; that is how a watch ends, so
+ * *Cancellation*: ends with SIGINT, SIGTERM, or when its output is no longer read; that is how a watch ends, so
  * the exit code is 0.
  */
 export async function watch(session: Session, surface: Surface): Promise<ExitCode> {
@@ -29,7 +29,8 @@ export async function watch(session: Session, surface: Surface): Promise<ExitCod
         return session.optionsFor(selection)
       },
       onAnalysis: async (analysis, changed) => {
-        if (changed !== undefined) surface.tell([span(changedText(changed, selection!), 'bold')])
+        if (changed !== undefined)
+          surface.printNote([span(changedText(changed, selection!), 'bold')])
         await session.answer(analysis, selection!, await session.baseline())
         surface.progress('watching for changes; Ctrl-C ends it')
         if (surface.isGone) end()

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
-import { parseCount, parseDuration } from '../run/settings.ts'
+import { parseDuration } from '../arguments/duration.ts'
+import { parseCount } from '../run/settings.ts'
 import type { PrintPlanFlags } from '../release/plan.ts'
 import { planSources, type PlanSource } from '../release/choices.ts'
 

@@ -2,8 +2,9 @@ import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import type { CommandContext } from './table.ts'
 import { graphFormats, type GraphFormat } from '../run/draw-graph.ts'
-import { parseSize } from '../runs/bounds.ts'
-import { defaultLimits, parseCount, parseDuration, parseJournal } from '../run/settings.ts'
+import { parseDuration } from '../arguments/duration.ts'
+import { parseSize } from '../arguments/size.ts'
+import { defaultLimits, parseCount, parseJournal } from '../run/settings.ts'
 import { defaults, parseWhole } from '../serve/settings.ts'
 
 interface RunFlags {

@@ -5,7 +5,8 @@ import { parseCount, parseJournal } from '../run/settings.ts'
 import { stateChoices, type StateChoice } from '../runs/outcome.ts'
 import { parsePoint } from '../runs/point.ts'
 import type { Point } from '@heddle/core/lowlevel'
-import { parseAge, parseSize } from '../runs/bounds.ts'
+import { parseAge } from '../arguments/duration.ts'
+import { parseSize } from '../arguments/size.ts'
 
 interface CommonFlags {
   readonly journal?: string

@@ -1,16 +1,12 @@
 import { Command, Option } from 'commander'
 import { describe } from '@heddle/core/lowlevel'
 import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
-import { parseDuration, parseJournal } from '../run/settings.ts'
+import { parseDuration } from '../arguments/duration.ts'
+import { parseBytes } from '../arguments/size.ts'
+import { parseJournal } from '../run/settings.ts'
 import type { ServerConfig, ServerLimits } from '@heddle/server'
 import { configNames, parseLimit, readServeConfig } from '../serve/config.ts'
-import {
-  defaults,
-  parseBytes,
-  parseWhole,
-  type ServeFlags,
-  type ServeSettings,
-} from '../serve/settings.ts'
+import { defaults, parseWhole, type ServeFlags, type ServeSettings } from '../serve/settings.ts'
 
 /** `heddle serve [options]` */
 export function serveCommand(): Command {
@@ -86,7 +82,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--limit <name=value>',
-        'a limit of the server, such as queue=10s or prepareCapacity=64; may be repeated',
+        'a limit of the server, such as queue=10s, prepareCapacity=64 or resources.license=4; may be repeated',
       ).argParser(parseLimit),
     )
     .option('--json', 'one JSON object per event and line')
@@ -136,6 +132,7 @@ function settingsOf(flags: ServeFlags, config: ServerConfig, command: Command): 
       resultBytes: flags.resultDisk,
     }),
     ...flags.limit,
+    ...defined({ resources: bothResources(config.limits, flags.limit) }),
   }
   const { log: to = config.log?.to, logLevel: level, logRedact: redact } = flags
   return {
@@ -155,6 +152,14 @@ function settingsOf(flags: ServeFlags, config: ServerConfig, command: Command): 
     json: flags.json ?? false,
     color: flags.color,
   }
+}
+
+/** A resource that was typed does not hide the others of the file. */
+function bothResources(file?: ServerLimits, typed?: ServerLimits): ServerLimits['resources'] {
+  if (file?.resources === undefined || typed?.resources === undefined) {
+    return typed?.resources ?? file?.resources
+  }
+  return { ...file.resources, ...typed.resources }
 }
 
 /** Without what is undefined: it would hide what the file says. */

@@ -1,7 +1,7 @@
 /** The table of commands: what the help says of each, and how it is loaded when it is called. */
 import type { Command } from 'commander'
 
-/** Given to every command. */
+/** What every command gets. */
 export interface CommandContext {
   /** What was written after `--`. */
   readonly rest: readonly string[]

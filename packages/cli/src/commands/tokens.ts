@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import type { TokenScope } from '@heddle/server'
-import { parseAge } from '../runs/bounds.ts'
+import { parseAge } from '../arguments/duration.ts'
 import { helpWith, storeOf, withStore } from './users.ts'
 
 interface CommonFlags {

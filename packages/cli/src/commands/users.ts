@@ -38,7 +38,7 @@ function urlOption(): Option {
   return new Option('--url <url>', 'the address of the server, for the link').default(defaultUrl)
 }
 
-/** `heddle users [list | add | block | unblock | link]` */
+/** `heddle users [list | add | block | unblock | link | rotate-key]` */
 export function usersCommand(): Command {
   return new Command('users')
     .description(
@@ -59,6 +59,7 @@ export function usersCommand(): Command {
     .addCommand(stateCommand('block', 'blocked', 'cut a user off, everywhere, within two seconds'))
     .addCommand(stateCommand('unblock', 'active', 'let a blocked user in again'))
     .addCommand(linkCommand())
+    .addCommand(rotateKeyCommand())
     .addHelpText('after', helpWith(['heddle users add ada --role admin', 'heddle users block bob']))
 }
 
@@ -123,5 +124,22 @@ function linkCommand(): Command {
     .action(async (name: string, flags: CommonFlags & { readonly url: string }) => {
       const { linkUser } = await import('../users/execute.ts')
       await linkUser({ ...storeOf(flags), name, url: flags.url })
+    })
+}
+
+function rotateKeyCommand(): Command {
+  const command = new Command('rotate-key')
+    .summary('sign cookies of sessions with a new key')
+    .description(
+      'Sign the cookies of sessions with a new key. Running servers use it within two seconds. Sessions stay: a cookie of\n' +
+        'an earlier key is valid until its session is too old, and gets the new signature when it is used. After a\n' +
+        'leak of the database or of cookies use --end-sessions: then everyone logs in again. Tokens are not affected.',
+    )
+    .option('--end-sessions', 'end all sessions, and refuse the cookies of earlier keys')
+  return withStore(command, 'one JSON object: { ok, sessionsEnded }')
+    .addHelpText('after', helpWith(['heddle users rotate-key --end-sessions']))
+    .action(async (flags: CommonFlags & { readonly endSessions?: boolean }) => {
+      const { rotateKey } = await import('../users/execute.ts')
+      await rotateKey({ ...storeOf(flags), endSessions: flags.endSessions ?? false })
     })
 }

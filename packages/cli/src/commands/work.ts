@@ -1,9 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { describe } from '@heddle/core/lowlevel'
 import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
-import { parseDuration } from '../run/settings.ts'
+import { parseDuration } from '../arguments/duration.ts'
 import { configName, readConfig, type WorkConfig } from '../work/config.ts'
-import { defaults as serveDefaults, parseWhole } from '../serve/settings.ts'
+import type { WorkerConcurrency } from '@heddle/worker'
+import { parseWorkerConcurrency } from '../work/concurrency.ts'
+import { defaults as serveDefaults } from '../serve/settings.ts'
 
 interface WorkFlags {
   readonly server?: string
@@ -12,7 +14,7 @@ interface WorkFlags {
   readonly token?: string
   readonly jobs?: string
   readonly name?: string
-  readonly concurrency?: number
+  readonly concurrency?: WorkerConcurrency
   readonly capability?: readonly string[]
   readonly tag?: readonly string[]
   readonly exitWhenIdle?: boolean
@@ -51,8 +53,8 @@ export function workCommand(): Command {
     .addOption(
       new Option(
         '-c, --concurrency <n>',
-        'leases at a time (default: as many as the machine runs)',
-      ).argParser(parseWhole(1, 1_024)),
+        'leases at a time, or for each place: loop=50,thread=2 (default: as many as the machine runs)',
+      ).argParser(parseWorkerConcurrency),
     )
     .option('--capability <name...>', 'what this machine has that jobs may ask for, such as gpu')
     .option('--tag <name...>', 'words by which campaigns choose workers')
@@ -74,6 +76,7 @@ export function workCommand(): Command {
         '\nSIGTERM and SIGINT stop: what runs may finish until the deadline, the rest is handed back.',
         exitCodeHelp({
           0: 'it was stopped, or there is no work and --exit-when-idle was given',
+          1: 'its connections failed in a way that only a new process repairs: start it again',
           2: 'it could not start: the command, the module, or another worker works in this folder',
           3: 'the server refused it for good: the token was revoked, or its user was blocked',
           4: 'this version of heddle and the server have no protocol in common: update one of them',

@@ -26,6 +26,7 @@ export function checksOf(report: PostgresReport): Check[] {
     checkPooler(report),
     checkConnections(report),
     checkRights(report),
+    checkEncoding(report),
     checkClock(report),
     checkDurability(report),
   ]
@@ -69,17 +70,31 @@ function checkConnections({ connections, pooler }: PostgresReport): Check {
   return check('connections', pooler === 'transaction' || free >= needed, found, help)
 }
 
-function checkRights({ tables, known, mayMigrate, mayWrite }: PostgresReport): Check {
-  const isCurrent = tables !== undefined && tables >= known
+function checkRights(report: PostgresReport): Check {
+  const { tables, known, mayMigrate, mayWrite, isReadOnly } = report
   const made =
     tables === undefined ? 'no tables yet' : `tables of version ${tables}, this is ${known}`
-  const may = `this user may ${mayMigrate ? '' : 'not '}make them`
-  if (tables !== undefined && !mayWrite) {
-    const help = 'Make this user the owner of the schema and its tables, or a member of the owner.'
-    return check('rights', false, `${made}; this user may not write them`, [help])
+  if (isReadOnly) {
+    return check('rights', false, `${made}; the server is read-only`, [
+      'Use the address of the primary, and set default_transaction_read_only = off.',
+    ])
   }
-  return check('rights', isCurrent || mayMigrate, `${made}; ${may}`, [
+  if (tables !== undefined && !(mayWrite && mayMigrate)) {
+    const missing = mayWrite ? 'make more of them, and each week of runs has its own' : 'write them'
+    const help = 'Make this user the owner of the schema and its tables, or a member of the owner.'
+    return check('rights', false, `${made}; this user may not ${missing}`, [help])
+  }
+  const may = `this user may ${mayMigrate ? '' : 'not '}make them`
+  return check('rights', mayMigrate, `${made}; ${may}`, [
     'CREATE SCHEMA heddle AUTHORIZATION the user of the address.',
+  ])
+}
+
+function checkEncoding({ encoding }: PostgresReport): Check {
+  // SQL_ASCII keeps any bytes.
+  const ok = encoding === 'UTF8' || encoding === 'SQL_ASCII'
+  return check('encoding', ok, encoding, [
+    "It cannot hold all text: use a database that was made with ENCODING 'UTF8' TEMPLATE template0.",
   ])
 }
 

@@ -19,7 +19,7 @@ export function checkNode(version: string = process.versions.node): Check {
 }
 
 /** Runs a check; what it throws is what was found. */
-async function look(name: string, help: string, work: () => Promise<string>): Promise<Check> {
+async function runCheck(name: string, help: string, work: () => Promise<string>): Promise<Check> {
   try {
     return { name, ok: true, found: await work() }
   } catch (error) {
@@ -28,7 +28,7 @@ async function look(name: string, help: string, work: () => Promise<string>): Pr
 }
 
 export function checkSqlite(): Promise<Check> {
-  return look(
+  return runCheck(
     'sqlite',
     'Use a Node that was built with SQLite, or `--journal memory`.',
     async () => {
@@ -44,7 +44,7 @@ export function checkSqlite(): Promise<Check> {
 const answer = `require('node:worker_threads').parentPort.postMessage('up')`
 
 export function checkThreads(): Promise<Check> {
-  return look(
+  return runCheck(
     'threads',
     'Jobs with `place: thread` cannot run here; run them on the loop.',
     async () => {
@@ -58,7 +58,7 @@ export function checkThreads(): Promise<Check> {
 
 export function checkLoopWatch(): Promise<Check> {
   const help = 'Loop gaps are measured, but without saying who caused them.'
-  return look('loop watch', help, async () => {
+  return runCheck('loop watch', help, async () => {
     await using watch = new LoopWatch()
     await watch.start()
     const { blindness } = watch.stats()
@@ -81,7 +81,7 @@ export function checkTerminal(
 
 export function checkJournal(address: string): Promise<Check> {
   const help = 'Check the path and its permissions. The file is not changed by looking at it.'
-  return look('journal', help, async () => {
+  return runCheck('journal', help, async () => {
     await using journal = await openJournal(address, { readOnly: true })
     const runs = await journal.runs()
     const open = runs.filter(({ state }) => state === 'interrupted')

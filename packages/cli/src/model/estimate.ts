@@ -3,7 +3,9 @@
  *
  * With durations of earlier runs: what is left can be no shorter than the longest chain of it, and no
  * shorter than all of it shared by the slots. The larger of the two is the estimate. Without them: as
- * long for each remaining node as it took for each that has ended.
+ * long for each remaining node as it took for each that has ended, as long as some have not started; how long the
+ * last ones still run, the average does not say. It is never shorter than the wait for a retry, or than a sleep. While a
+ * node waits for something that may never happen, such as an approval, there is no estimate.
  *
  * All sums are kept up to date event by event, so that asking costs only the nodes under way. Of those that
  * have not started, the one with the longest chain is all that counts: it is the first in a list that is
@@ -28,6 +30,9 @@ interface Forecast {
   ended: boolean
 }
 
+/** Of a large graph, so many nodes that have ended are enough. */
+const mostNeeded = 20
+
 const endStates = new Set(['succeeded', 'failed', 'blocked', 'skipped', 'cancelled'])
 
 export class Estimate {
@@ -39,15 +44,20 @@ export class Estimate {
   readonly #byTail: readonly Forecast[]
   #next = 0
   #left: number
+  /** Nodes that have to end before their average says something. */
+  readonly #enough: number
   /** Milliseconds of work in all nodes that have not ended. */
   #work = 0
   #startedAt: number | undefined
   /** Nodes that ended since the run started. */
   #ended = 0
+  /** When the next attempt of a node starts, by node; undefined for those that run. */
+  readonly #open = new Map<string, number | undefined>()
 
   constructor(graph: Graph, options: EstimateOptions) {
     this.#slots = slotsOf(options.concurrency)
     this.#left = graph.size
+    this.#enough = Math.min(mostNeeded, Math.max(1, graph.size / 20))
     this.#forecasts = forecast(graph, options.durations ?? new Map())
     this.#byTail = [...(this.#forecasts?.values() ?? [])].sort((a, b) => b.tail - a.tail)
     for (const { own } of this.#byTail) this.#work += own
@@ -55,8 +65,10 @@ export class Estimate {
 
   apply(event: RunEvent): void {
     if (event.type === 'start') this.#startedAt = event.at
+    if (event.type === 'nodes') this.#left += event.added.length
     if (event.type !== 'node') return
     const entry = this.#forecasts?.get(event.name)
+    this.#moveOpen(event)
     if (endStates.has(event.state)) {
       this.#left--
       if (this.#startedAt !== undefined) this.#ended++
@@ -70,11 +82,38 @@ export class Estimate {
     }
   }
 
-  /** Milliseconds until the end, or undefined as long as nothing is known. */
-  remaining(now: number): number | undefined {
+  /**
+   * Milliseconds until the end, or undefined as long as nothing is known.
+   * @param suspendedUntil when the last of the suspended nodes continues; `Infinity`, which is the answer then, when that is not known.
+   */
+  remaining(now: number, suspendedUntil = now): number | undefined {
     if (this.#left === 0) return 0
-    if (this.#forecasts !== undefined) return this.#fromHistory(now)
-    if (this.#startedAt === undefined || this.#ended === 0) return undefined
+    if (suspendedUntil === Infinity) return Infinity
+    const remaining =
+      this.#forecasts === undefined ? this.#fromAverage(now) : this.#fromHistory(now)
+    if (remaining === undefined) return undefined
+    const longest = Math.max(remaining, this.#longestRetry(now), suspendedUntil - now)
+    // All that is left takes longer than in any earlier run.
+    return longest === 0 ? undefined : longest
+  }
+
+  #moveOpen({ name, state, at, delay }: RunEvent & { type: 'node' }): void {
+    if (endStates.has(state)) this.#open.delete(name)
+    else if (state === 'retrying') this.#open.set(name, at + (delay ?? 0))
+    else if (state === 'running') this.#open.set(name, undefined)
+  }
+
+  #longestRetry(now: number): number {
+    let longest = 0
+    for (const retryAt of this.#open.values()) {
+      if (retryAt !== undefined) longest = Math.max(longest, retryAt - now)
+    }
+    return longest
+  }
+
+  #fromAverage(now: number): number | undefined {
+    if (this.#startedAt === undefined || this.#ended < this.#enough) return undefined
+    if (this.#open.size >= this.#left) return undefined
     return ((now - this.#startedAt) / this.#ended) * this.#left
   }
 

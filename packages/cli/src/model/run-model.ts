@@ -2,7 +2,7 @@
  * A run as people see it: what its events add up to.
  *
  * Every event costs O(1), and what a frame reads is bounded: a graph may have 100,000 nodes, and
- * events come faster than anybody looks.
+ * events come faster than a view is drawn.
  *
  * Invariants, quoted by the tests:
  *  M1  The counts of all states add up to the number of nodes, after every event.

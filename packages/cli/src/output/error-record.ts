@@ -1,8 +1,9 @@
+import { errorBounds } from '@heddle/core/lowlevel'
 import { formatError } from '../view/format.ts'
 import { remedyFor } from './system-error.ts'
 
 /** An error as programs read it. */
-export interface ErrorRecord {
+export interface PrintedError {
   readonly message: string
   /** Class of the error. */
   readonly name?: string
@@ -13,9 +14,7 @@ export interface ErrorRecord {
   readonly errors?: readonly string[]
 }
 
-const mostErrors = 8
-
-export function errorRecord(error: unknown): ErrorRecord {
+export function errorRecord(error: unknown): PrintedError {
   if (!(error instanceof Error)) return { message: formatError(error) }
   const {
     code,
@@ -31,6 +30,6 @@ export function errorRecord(error: unknown): ErrorRecord {
     name: error.name,
     ...(typeof code === 'string' && { code }),
     ...(typeof help === 'string' && { help }),
-    ...(Array.isArray(errors) && { errors: errors.slice(0, mostErrors).map(formatError) }),
+    ...(Array.isArray(errors) && { errors: errors.slice(0, errorBounds.errors).map(formatError) }),
   }
 }

@@ -1,4 +1,4 @@
-/** Frames of a stack that are no business of whoever wrote the jobs. */
+/** Frames of a stack that do not belong to the code of the jobs. */
 const own =
   /[/\\]node_modules[/\\](@heddle[/\\]|heddle[/\\])|[/\\]packages[/\\](analyze|cli|core|release|server)[/\\](src|dist)[/\\]/
 

@@ -4,7 +4,7 @@
  */
 import type { CriticalPath, Concurrency, GraphResult, Run, RunEvent, Scheduler } from '@heddle/core'
 import type { LoopGap } from '@heddle/core/lowlevel'
-import { errorRecord, type ErrorRecord } from './error-record.ts'
+import { errorRecord, type PrintedError } from './error-record.ts'
 import { describeGap } from './gap.ts'
 import type { Output } from './output.ts'
 import type { Reporter, RunPlan } from './reporter.ts'
@@ -100,7 +100,7 @@ export interface JsonResult {
   readonly state: 'finished' | 'cancelled'
   /** In the order in which they ended; what an earlier run had finished comes first. */
   readonly succeeded: readonly string[]
-  readonly failed: Readonly<Record<string, ErrorRecord & { readonly attempts: number }>>
+  readonly failed: Readonly<Record<string, PrintedError & { readonly attempts: number }>>
   /** Name to the node that kept it from running. */
   readonly blocked: Readonly<Record<string, string>>
   readonly skipped: readonly string[]

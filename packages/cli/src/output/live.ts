@@ -9,9 +9,10 @@
 import type { Explanation, Run, RunEvent, Scheduler } from '@heddle/core'
 import type { LoopGap, Timer } from '@heddle/core/lowlevel'
 import { Estimate } from '../model/estimate.ts'
-import { RunModel } from '../model/run-model.ts'
+import { RunModel, type NodeRow } from '../model/run-model.ts'
 import { capture, type Capture } from '../terminal/capture.ts'
 import { Screen, painted, type ScreenOutput } from '../terminal/screen.ts'
+import { formatDuration } from '../view/format.ts'
 import { frame } from '../view/frame.ts'
 import { paint, span, textOf } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
@@ -21,6 +22,7 @@ import type { GapNotice, WaitingNotice } from '../view/viewport.ts'
 import { describeGap } from './gap.ts'
 import type { Reporter, RunPlan } from './reporter.ts'
 import { suspendedText } from './suspended-text.ts'
+import { suspendedRows, suspendedUntil } from './suspended-until.ts'
 
 /** Milliseconds between two frames. */
 const framePause = 80
@@ -37,7 +39,6 @@ const idleTick = 1_000
 /** Why nodes wait is asked less often than frames are drawn: an answer may cost a walk through a queue. */
 const explainPause = 400
 const explained = 10
-const explainedSuspended = 20
 /** Lines that may wait for the next frame. */
 const pendingLimit = 1_000
 
@@ -79,6 +80,8 @@ export class LiveReporter implements Reporter {
   #gap: GapNotice | undefined
   #notice: string | undefined
   #waiting: readonly WaitingNotice[] = []
+  /** What suspended nodes wait for. */
+  #suspended: ReadonlyMap<NodeRow, Explanation> = new Map()
   #explainedAt = -Infinity
   /** Lines for above the region. */
   #pending: string[] = []
@@ -233,7 +236,7 @@ export class LiveReporter implements Reporter {
       columns,
       rows,
       now,
-      remaining: this.#estimate.remaining(now),
+      remaining: this.#estimate.remaining(now, suspendedUntil(this.#model, this.#suspended, clock)),
       waiting: this.#waiting,
       gap: this.#gap,
       notice: this.#notice,
@@ -257,21 +260,41 @@ export class LiveReporter implements Reporter {
     const scheduler = this.#scheduler
     if (scheduler === undefined || now - this.#explainedAt < explainPause) return
     this.#explainedAt = now
-    for (const row of Iterator.from(this.#model.in('suspended')).take(explainedSuspended)) {
-      row.waitsFor = printable(suspendedText(scheduler.explain(row.key)))
+    this.#suspended = new Map(
+      suspendedRows(this.#model).map((row) => [row, scheduler.explain(row.key)]),
+    )
+    for (const [row, explanation] of this.#suspended) {
+      row.waitsFor = printable(suspendedText(explanation))
     }
     this.#waiting = this.#model.upcoming(explained).map((row) => ({
       row,
       state: row.state === 'ready' ? 'ready' : 'waiting',
-      text: printable(whyWaiting(scheduler.explain(row.key))),
+      text: printable(whyWaiting(scheduler.explain(row.key), this.#model, now)),
     }))
   }
 }
 
 /** Which nodes hold the permits of the whole run is on the screen already: those that run. */
-function whyWaiting(explanation: Explanation): string {
+function whyWaiting(explanation: Explanation, model: RunModel, now: number): string {
   const { why, text } = explanation
+  if (why === 'dependencies') return asShown(explanation, model, now)
   if (why !== 'permits' || explanation.resource !== 'concurrency') return text
   const { capacity } = explanation
   return `ready; ${capacity === 1 ? 'one job runs at a time' : `all ${capacity} permits are in use`}`
+}
+
+/** A map or a job with steps that is suspended is shown as running while something of it runs (M5): here as well. */
+function asShown(
+  { on, text }: Extract<Explanation, { why: 'dependencies' }>,
+  model: RunModel,
+  now: number,
+): string {
+  let shown = text
+  for (const { name, state } of on) {
+    const row = state === 'suspended' ? model.get(name) : undefined
+    if (row?.state !== 'running') continue
+    const age = formatDuration(now - (row.startedAt ?? now))
+    shown = shown.replace(`"${name}" (suspended)`, () => `"${name}" (running ${age})`)
+  }
+  return shown
 }

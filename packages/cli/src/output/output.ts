@@ -2,14 +2,14 @@
  * Writing to a stream that may go away.
  *
  * The reader of a pipe may leave (`| head`), a terminal may be closed. The run goes on: what it prints
- * is not what it is for. From then on nothing is written, and nobody is told.
+ * is not what it is for. From then on nothing is written, and nothing reports it.
  *
  * With a clock, what is written in one turn of the loop becomes one write: a file takes 6 µs for each,
  * on the loop, and 100,000 short jobs print 200,000 lines.
  */
 import type { Clock } from '@heddle/core/lowlevel'
 
-/** Characters that are not kept back until the turn is over. */
+/** Characters: a batch of this size is written at once, a smaller one at the end of the turn. */
 const largestBatch = 65_536
 
 export interface OutputStream {

@@ -14,6 +14,7 @@ import {
   formatCount,
   formatDuration,
   formatErrorWithCause,
+  formatRemaining,
   formatTime,
   plural,
 } from '../view/format.ts'
@@ -22,6 +23,7 @@ import { describeGap } from './gap.ts'
 import type { Output } from './output.ts'
 import type { Reporter, RunPlan } from './reporter.ts'
 import { suspendedText } from './suspended-text.ts'
+import { suspendedRows, suspendedUntil } from './suspended-until.ts'
 
 /** Milliseconds of silence after which the run says how it stands. */
 const patience = 30_000
@@ -96,8 +98,8 @@ export class PlainReporter implements Reporter {
 
   #sayProgress(now: number): void {
     const { total, ended, counts } = this.#model
-    const remaining = this.#estimate.remaining(now)
-    const left = remaining === undefined ? '' : `, about ${formatAge(remaining)} left`
+    const remaining = this.#estimate.remaining(now, this.#suspendedUntil())
+    const left = remaining === undefined ? '' : formatRemaining(remaining)
     const active = [...this.#model.in('running')]
       .slice(0, 3)
       .map(({ name, startedAt }) => `${name} ${formatAge(now - (startedAt ?? now))}`)
@@ -113,6 +115,15 @@ export class PlainReporter implements Reporter {
       : 'nothing running'
     const running = active.length === 0 ? asleep : `running: ${active.join(', ')}${more}`
     this.#say('progress', `${formatCount(ended)} of ${formatCount(total)} ended; ${running}${left}`)
+  }
+
+  #suspendedUntil(): number | undefined {
+    const scheduler = this.#scheduler
+    const explanations =
+      scheduler === undefined
+        ? []
+        : suspendedRows(this.#model).map((row) => [row, scheduler.explain(row.key)] as const)
+    return suspendedUntil(this.#model, new Map(explanations), this.#plan.clock)
   }
 
   *#describe(

@@ -54,7 +54,7 @@ export class Printer {
       case 'plain':
         return new PlainReporter(this.#out, plan)
       case 'quiet':
-        return new QuietReporter((line) => this.tell([line]), this.symbols)
+        return new QuietReporter((line) => this.printLines([line]), this.symbols)
       case 'live': {
         const { stdin, stdout, stderr } = process
         return new LiveReporter(plan, {
@@ -71,7 +71,7 @@ export class Printer {
   }
 
   /** For people: to the errors when the output is for programs. */
-  tell(lines: readonly Line[]): void {
+  printLines(lines: readonly Line[]): void {
     const { mode, color } = this.#choice
     const out = mode === 'json' ? this.#err : this.#out
     const columns = columnsOf(mode === 'json' ? process.stderr : process.stdout)
@@ -79,7 +79,7 @@ export class Printer {
   }
 
   /** For people, about what went wrong. */
-  complain(lines: readonly Line[]): void {
+  printErrorLines(lines: readonly Line[]): void {
     const color = this.#choice.color && process.stderr.isTTY
     for (const line of wrapAll(lines, columnsOf(process.stderr))) this.#err.line(paint(line, color))
   }

@@ -1,10 +1,10 @@
 /** An error that ended a command, for people. */
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import { formatError } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
 import { printable, printableLines } from '../view/text.ts'
 import { locate } from '../run/location.ts'
-import { remedyFor } from './system-error.ts'
+import { hasUserFrame, remedyFor } from './system-error.ts'
 
 const indent = ' '.repeat('heddle: '.length)
 
@@ -23,9 +23,15 @@ export function errorLines(error: unknown, context = '', help?: string): Line[] 
   for (const text of excerpt) lines.push([span(`${indent}  ${printable(text)}`, 'dim')])
   const inner = error.cause
   if (inner instanceof HeddleError) lines.push([span(indent + printable(inner.help), 'cyan')])
-  const advice = printable(help ?? error.help)
+  const advice = printable(help ?? optionHelp(error) ?? error.help)
   lines.push([span(indent + advice, 'cyan'), span(` [${error.code}]`, 'dim')])
   return lines
+}
+
+/** The help of a wrong option speaks of code: that of a command may have come from elsewhere. */
+function optionHelp(error: HeddleError): string | undefined {
+  if (!isError(error, 'HDL_BAD_OPTION') || hasUserFrame(error)) return undefined
+  return 'Correct it where it is set: on the command line, in the code, or in the settings file of the workspace.'
 }
 
 function stackLines(error: unknown): Line[] {

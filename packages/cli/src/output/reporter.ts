@@ -18,7 +18,7 @@ export interface RunPlan {
 
 /** Tells people, or programs, what happens in a run. */
 export interface Reporter extends Disposable {
-  /** Told of every event, from before the first node starts. */
+  /** Called with every event, from before the first node starts. */
   observe(event: RunEvent): void
   /** The run is under way. */
   started(run: Run): void

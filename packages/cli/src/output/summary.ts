@@ -6,6 +6,7 @@ import { command, span, type Line, type Span, type Style } from '../view/line.ts
 import type { Symbols } from '../view/symbols.ts'
 import { stateStyles } from '../view/symbols.ts'
 import { printable, printableLines } from '../view/text.ts'
+import type { FailedElements } from './failed-elements.ts'
 import { isOurs } from './frames.ts'
 import { shortenPaths } from './gap.ts'
 
@@ -21,6 +22,8 @@ export interface SummaryInput {
   readonly journal: string | undefined
   /** The command that resumes the run, where there is something left to do. */
   readonly resume: string | undefined
+  /** Elements that failed in maps that succeeded. */
+  readonly failedElements: readonly FailedElements[]
   readonly symbols: Symbols
 }
 
@@ -38,6 +41,7 @@ export function summaryLines(input: SummaryInput): Line[] {
     headline(input),
     ...failedLines(input),
     ...blockedLines(input),
+    ...elementLines(input),
     ...stoppedLines(input),
     ...figureLines(input),
   ]
@@ -108,7 +112,7 @@ export function failureLines(error: unknown, number: string, isLast: boolean): L
     }
   }
   let said = formatError(error)
-  // What to do about the cause comes before what its map or job may do about it.
+  // The help of a cause comes before the help of the map or job that failed by it.
   const helps: string[] = []
   for (let cause = error.cause, depth = 0; cause !== undefined && depth < 4; depth++) {
     const text = formatError(cause)
@@ -153,6 +157,30 @@ function blockedLines({ result, symbols }: SummaryInput): Line[] {
       span(`${plural(list.length, 'job')} blocked by "${printable(cause)}": `),
       span(shortList(list), 'dim'),
     ])
+  return lines.length === 0 ? [] : [[], ...lines]
+}
+
+/** A run may succeed although elements of its maps have failed: that must not be overlooked. */
+function elementLines({ failedElements, symbols }: SummaryInput): Line[] {
+  const lines: Line[] = []
+  for (const { name, elements, failed, first } of failedElements.slice(0, failuresShown)) {
+    const count = `${formatCount(failed)} of ${plural(elements, 'element')} failed`
+    lines.push([
+      span(`  ${symbols.warning} `, 'yellow'),
+      span(printable(name), 'bold'),
+      span(`: ${count}; the map has collected them`),
+    ])
+    for (const { index, text } of first) {
+      const [line = ''] = printableLines(text)
+      lines.push([span(`      [${index}] `, 'dim'), span(line, 'red')])
+    }
+    const more = failed - first.length
+    if (first.length > 0 && more > 0) {
+      lines.push([span(`      and ${formatCount(more)} more`, 'dim')])
+    }
+  }
+  const more = failedElements.length - failuresShown
+  if (more > 0) lines.push([span(`    and ${plural(more, 'more map')}`, 'dim')])
   return lines.length === 0 ? [] : [[], ...lines]
 }
 

@@ -17,8 +17,12 @@ export function remedyFor(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return undefined
-  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
-  return frames.some(isOfUser) ? undefined : remedies[code]
+  return hasUserFrame(error) ? undefined : remedies[code]
+}
+
+/** Whether code of the user is in the stack of an error. */
+export function hasUserFrame({ stack = '' }: Error): boolean {
+  return stack.split('\n').some((line) => /^\s+at /.test(line) && isOfUser(line))
 }
 
 function isOfUser(frame: string): boolean {

@@ -1,5 +1,6 @@
 /** What every subcommand of `heddle release` does around its own work. */
 import { isError } from '@heddle/core'
+import { systemKernel } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { Output } from '../output/output.ts'
@@ -14,7 +15,7 @@ export interface Answer {
   /** The workspace and its settings. */
   readonly settings: () => Promise<ReleaseSettings>
   /** Lines for people: to the errors when the output is for programs. */
-  readonly tell: (lines: readonly Line[]) => void
+  readonly printLines: (lines: readonly Line[]) => void
   /** The one object for programs, with `--json`. */
   readonly result: (object: object) => void
   /** Something is being done from here on. */
@@ -39,7 +40,8 @@ export async function answering(
     { env: process.env, platform: process.platform, isTerminal: stdout.isTTY },
     { json, color: flags.color },
   )
-  const out = new Output(stdout)
+  // With --json there are thousands of lines, and people read what is written to the errors.
+  const out = new Output(stdout, json ? systemKernel.clock : undefined)
   const err = new Output(stderr)
   let hasBegun = false
   let config: ReleaseSettings['config'] = {}
@@ -51,7 +53,7 @@ export async function answering(
       config = settings.config
       return settings
     },
-    tell: (lines) => {
+    printLines: (lines) => {
       for (const line of lines) (json ? err : out).line(paint(line, choice.color))
     },
     result: (object) => {

@@ -53,16 +53,20 @@ function planFrom(
   purpose: 'publish' | 'version',
 ): Promise<ReleasePlan> {
   const { from } = flags
+  // L5: what is pending is refused as such, not for what it needs. A snapshot publishes it.
+  const { onRegistry: _asked, ...offline } = options
+  const isSnapshot = flags.snapshot !== undefined || flags.canary !== undefined
+  const forPending = isSnapshot ? options : offline
   if (from === undefined) {
     return purpose === 'version'
       ? planFromChangesets(workspace, options)
-      : planAsPrepared(workspace, options)
+      : planAsPrepared(workspace, options, forPending)
   }
   switch (from) {
     case 'manifests':
       return planFromManifests(workspace, options)
     case 'changesets':
-      return planFromChangesets(workspace, options)
+      return planFromChangesets(workspace, forPending)
     case 'commits':
       return planFromCommits(workspace, {
         ...options,

@@ -39,7 +39,7 @@ export async function publish(flags: PublishFlags): Promise<void> {
     const session = new PublishSession(flags, answer)
     using _controls = session.controls
     const report = await session.publish()
-    answer.tell(reportLines(report, session.symbols, { unpushedTo: session.unpushedTo }))
+    answer.printLines(reportLines(report, session.symbols, { unpushedTo: session.unpushedTo }))
     answer.result(report)
     if (report.isCancelled) {
       return session.controls.isTerminated ? exitCodes.terminated : exitCodes.cancelled
@@ -94,7 +94,10 @@ class PublishSession {
 
   /** Ends the process: at once when it is asked for a second time, or while a release is under way. */
   #exit(code: number): void {
-    if (this.#reporter !== undefined || this.#isLeaving) process.exit(code)
+    if (this.#reporter !== undefined || this.#isLeaving) {
+      this.#answer.out.drain()
+      process.exit(code)
+    }
     this.#isLeaving = true
     const text = 'heddle: cancelled before anything was built or published\n'
     process.stderr.write(text, () => process.exit(code))
@@ -106,7 +109,7 @@ class PublishSession {
     const { config } = settings
     const set = configured(flags, config)
     if (this.#answer.choice.mode !== 'json') {
-      this.#answer.tell([
+      this.#answer.printLines([
         [span('Checking the work tree, the packages and their registries.', 'dim')],
       ])
     }

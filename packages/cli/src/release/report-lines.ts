@@ -1,6 +1,11 @@
 /** How a release ended, for people. */
-import type { ReleaseOutcome } from '@heddle/release'
-import type { PackageReport, Problem, ReleaseReport } from '@heddle/release'
+import {
+  needsPerson,
+  type PackageReport,
+  type Problem,
+  type ReleaseOutcome,
+  type ReleaseReport,
+} from '@heddle/release'
 import { formatDuration, plural } from '../view/format.ts'
 import { span, type Line, type Style } from '../view/line.ts'
 import type { Symbols } from '../view/symbols.ts'
@@ -109,7 +114,7 @@ function packageLines(
   return lines
 }
 
-function closing({ ok, isDryRun, packages, ms }: ReleaseReport): Line[] {
+function closing({ ok, isDryRun, isCancelled, packages, ms }: ReleaseReport): Line[] {
   const count = (...outcomes: ReleaseOutcome[]): number =>
     packages.filter(({ outcome }) => outcomes.includes(outcome)).length
   const done = count('published', 'already-published') + (isDryRun ? count('skipped') : 0)
@@ -119,7 +124,8 @@ function closing({ ok, isDryRun, packages, ms }: ReleaseReport): Line[] {
   const sum = `${done} of ${plural(packages.length, 'package')} ${what}, ${formatDuration(ms)}`
   const lines: Line[] = [[], [span(sum, ok ? ['green', 'bold'] : ['red', 'bold'])]]
   if (ok || isDryRun) return lines
-  if (packages.some(helpsToRunAgain)) {
+  // What a cancelled release did not come to has no problem of its own.
+  if (isCancelled || packages.some(helpsToRunAgain)) {
     lines.push([
       span('Run the same command again to finish the release. Nothing is uploaded twice.', 'cyan'),
     ])
@@ -129,20 +135,24 @@ function closing({ ok, isDryRun, packages, ms }: ReleaseReport): Line[] {
   return lines
 }
 
-/** The same command would end the same way. */
+/** The same command would end the same way, beside what registries refuse. */
 const lasting = new Set([
   'HDL_BAD_OPTION',
   'HDL_LOCAL_RANGE',
-  'HDL_PACKAGE_REFUSED',
+  'HDL_PACK_FAILED',
   'HDL_TAG_BACKWARDS',
   'HDL_TAG_TAKEN',
   'HDL_TREE_DIRTY',
-  'HDL_VERSION_CONFLICT',
   'HDL_VERSION_TAKEN',
 ])
 
+/** What runs the scripts of a package: a command that failed there fails again. Elsewhere it is Git or npm. */
+const scripted = new Set<Problem['stage']>(['build', 'pack'])
+
 function mayPass({ stage, code }: Problem): boolean {
-  return stage !== 'manifest' && (code === undefined || !lasting.has(code))
+  if (stage === 'manifest') return false
+  if (code === 'HDL_COMMAND_FAILED') return !scripted.has(stage)
+  return code === undefined || (!lasting.has(code) && !needsPerson(code))
 }
 
 function helpsToRunAgain({ outcome, problems }: PackageReport): boolean {

@@ -22,8 +22,8 @@ import { registriesFor } from './plan-source.ts'
 
 /** Takes back what the journal says a release did: the id, or the only release there is. */
 export async function rollback(release: string | undefined, flags: RollbackFlags): Promise<void> {
-  await answering(flags, async ({ tell, result, settings: read }) => {
-    const say = (text: string): void => tell([[span(printable(text))]])
+  await answering(flags, async ({ printLines, result, settings: read }) => {
+    const say = (text: string): void => printLines([[span(printable(text))]])
     const settings = await read()
     const { root } = settings.workspace
     await using registries = await registriesFor(settings, flags)
@@ -50,7 +50,7 @@ export async function rollback(release: string | undefined, flags: RollbackFlags
       try {
         await applyRollback(todo, { ...options, onStep })
       } catch (error) {
-        tell(errorLines(error))
+        printLines(errorLines(error))
         say('Run the same command again for the remaining steps.')
         result({ ok: false, done: false, ...todo, error: errorRecord(error) })
         return exitCodes.failed

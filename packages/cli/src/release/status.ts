@@ -11,7 +11,7 @@ import { withConfig } from './settings.ts'
 const answerDeadline = 60_000
 
 export async function printStatus(flags: PlanFlags): Promise<void> {
-  await answering(flags, async ({ tell, result, settings: read }) => {
+  await answering(flags, async ({ printLines, result, settings: read }) => {
     const settings = await read()
     const plan = await readPlan(flags, settings)
     await using registries = await registriesFor(settings, flags)
@@ -23,7 +23,7 @@ export async function printStatus(flags: PlanFlags): Promise<void> {
     })
     const ok = status.packages.every(({ isPublished }) => isPublished)
     const lines = status.packages.map((each) => lineOf(each, status))
-    tell([...lines, ...surroundings(status)].map((text) => [span(text)]))
+    printLines([...lines, ...surroundings(status)].map((text) => [span(text)]))
     result({ ok, ...status })
     return ok ? exitCodes.ok : exitCodes.failed
   })

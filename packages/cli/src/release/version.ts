@@ -10,8 +10,8 @@ import { withConfig } from './settings.ts'
 
 /** `heddle release version` from the flags to the exit code. */
 export async function version(flags: VersionFlags): Promise<void> {
-  await answering(flags, async ({ tell, result, warn, settings }) => {
-    const say = (text: string): void => tell([[span(printable(text))]])
+  await answering(flags, async ({ printLines, result, warn, settings }) => {
+    const say = (text: string): void => printLines([[span(printable(text))]])
     const { workspace, config } = await settings()
     const { tagFormat } = withConfig(flags, config)
     const report = await versionRelease(workspace.root, {

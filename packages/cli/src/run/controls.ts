@@ -111,7 +111,7 @@ export class Controls implements Disposable {
         return this.cancel(askers['ctrl-c'])
       case 'ctrl-z':
         return this.#suspend()
-      // The terminal sends keys and no signals: this one is Ctrl+\, 32 below the bar.
+      // Ctrl+\ arrives as a key, not as SIGQUIT, and its code is named after the bar, 32 above the backslash's.
       case 'ctrl-|':
         return this.#options.exit(quitCode)
       default:
@@ -191,7 +191,7 @@ export class Controls implements Disposable {
     process.once('SIGCONT', this.#continue)
     // 0 is the whole group: stopping only ourselves would leave `npx` waiting in front of us.
     process.kill(0, 'SIGTSTP')
-    // The system ignores it when nobody could continue us; then there is no SIGCONT either.
+    // The system ignores it when no shell could continue us; then there is no SIGCONT either.
     this.#options.clock.afterIo(this.#continue)
   }
 

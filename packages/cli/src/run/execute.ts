@@ -37,13 +37,14 @@ import { jsonResult } from '../output/json.ts'
 import { Printer } from '../output/printer.ts'
 import { errorLines } from '../output/report-error.ts'
 import type { Reporter } from '../output/reporter.ts'
+import { failedElements } from '../output/failed-elements.ts'
 import { summaryLines } from '../output/summary.ts'
 import { command, span, type Span } from '../view/line.ts'
 import { Controls } from './controls.ts'
 import type { RunDashboard } from './dashboard.ts'
 import { helpFor, hintFor } from './hints.ts'
-import { earlierDurations } from './history.ts'
-import { findRun } from '../runs/find-run.ts'
+import { earlierDurations } from './earlier-durations.ts'
+import { findNamedRun } from '../runs/find-named-run.ts'
 import { openRunJournal } from './journal.ts'
 import { loadGraph } from './load-graph.ts'
 import { resumeCommand } from './resume-command.ts'
@@ -65,7 +66,7 @@ const flushLimit = 2_000
  * *Cancellation*: by keys and signals, see Controls.
  */
 export async function executeRun(settings: RunSettings): Promise<void> {
-  const session = new RunSession(settings)
+  const session = new RunExecution(settings)
   await session.execute()
 }
 
@@ -91,7 +92,7 @@ async function openDashboard(journal: Journal, port: number | undefined): Promis
   return openRunDashboard(journal, port)
 }
 
-class RunSession {
+class RunExecution {
   readonly #settings: RunSettings
   readonly #clock = systemKernel.clock
   readonly #printer: Printer
@@ -116,7 +117,7 @@ class RunSession {
   #title: string
   /** Where the run is recorded. */
   #journal: string | undefined
-  /** Whether somebody wants the process to end without waiting for anything. */
+  /** Whether the process has to end without waiting for anything. */
   #isAsked = false
   /** Whether the process ends because everything that is left sleeps. */
   #isLeft = false
@@ -132,7 +133,7 @@ class RunSession {
         process.exit(code)
       },
       leave: () => this.#leave(),
-      // The time in which the process was stopped is no gap of its loop.
+      // The time in which the process was stopped is not a gap of its loop.
       onSuspend: () => this.#background.launch(() => this.#watch.stop()),
       onContinue: () => this.#background.launch(() => this.#startWatch()),
     })
@@ -200,7 +201,7 @@ class RunSession {
       journal,
       allowChanges,
       ...(resume !== undefined && {
-        resume: resume === true ? resume : (await findRun(journal, resume)).id,
+        resume: resume === true ? resume : (await findNamedRun(journal, resume)).id,
       }),
       onJournalTrouble: (trouble) => announceTrouble(trouble, reporter),
       observer: (event) => this.#observe(event, reporter),
@@ -227,7 +228,7 @@ class RunSession {
   #announceDashboard(url: string): void {
     this.#printer.answer({ type: 'dashboard', url })
     if (this.#printer.isForPrograms) return
-    this.#printer.tell([[span('dashboard  ', 'dim'), span(url, 'cyan')]])
+    this.#printer.printLines([[span('dashboard  ', 'dim'), span(url, 'cyan')]])
   }
 
   /** In a terminal the dashboard outlives its run: who has asked for it wants to look. Who has cancelled the run does not. */
@@ -235,7 +236,7 @@ class RunSession {
     const { isLive } = this.#printer
     if (!isLive || this.#controls.isAsked) return
     await this.#summarize(result)
-    this.#printer.tell([
+    this.#printer.printLines([
       [],
       [span('dashboard  ', 'dim'), span(address, 'cyan'), span('   Ctrl+C ends it.', 'dim')],
     ])
@@ -315,7 +316,7 @@ class RunSession {
     // Of a short one it is known how late the next look was, not when it began.
     const longestGap = longest < gapInterval ? longest + gapInterval : longest
     const criticalPath = this.#recordedPath ?? (await this.#run!.scheduler.criticalPath())
-    this.#printer.tell(
+    this.#printer.printLines(
       summaryLines({
         title: this.#title,
         result,
@@ -324,6 +325,7 @@ class RunSession {
         gap: gap && { ms: gap.ms, blame: describeGap(gap), byJob: gap.label !== undefined },
         journal: this.#journal,
         resume: result.ok ? undefined : this.#resumeCommand(),
+        failedElements: failedElements(this.#graph!, result),
         symbols: this.#printer.symbols,
       }),
     )
@@ -336,7 +338,7 @@ class RunSession {
     const code = this.#phase === 'loading' ? exitCodes.usage : exitCodes.failed
     this.#phase = 'ended'
     this.#leaveTerminal()
-    this.#tellError(error)
+    this.#reportError(error)
     const hint = hintFor(error)
     if (hint !== undefined) this.#hint(span(hint))
     // A journal that is gone has no run to resume.
@@ -344,16 +346,16 @@ class RunSession {
     await this.#exit(code)
   }
 
-  #tellError(error: unknown, context?: string): void {
+  #reportError(error: unknown, context?: string): void {
     const { file, key } = this.#settings
     const help = helpFor(error, { file, key, graph: this.#graph })
-    this.#printer.complain(errorLines(error, context, help))
+    this.#printer.printErrorLines(errorLines(error, context, help))
     const run = this.#run?.id ?? null
     this.#printer.answer({ ok: false, type: 'result', run, error: errorRecord(error) })
   }
 
   #hint(...text: readonly Span[]): void {
-    this.#printer.complain([[span('        '), ...text]])
+    this.#printer.printErrorLines([[span('        '), ...text]])
   }
 
   async #exit(code: number): Promise<void> {
@@ -380,7 +382,7 @@ class RunSession {
     this.#phase = 'ended'
     if (phase === 'loading' && !this.#isAsked) {
       process.exitCode = exitCodes.usage
-      this.#tellError(this.#notLoaded(`it ended the process (process.exit) with code ${code}`))
+      this.#reportError(this.#notLoaded(`it ended the process (process.exit) with code ${code}`))
     }
     if (phase === 'running') {
       if (code === 0) process.exitCode = exitCodes.failed
@@ -389,13 +391,13 @@ class RunSession {
         : this.#isAsked
           ? 'ended at once, as asked: what was running was not waited for'
           : 'the process was ended (process.exit) before the run was over'
-      this.#tellError(how)
+      this.#reportError(how)
       this.#hintResume()
     }
     this.#printer.drain()
   }
 
-  /** Nothing is left in this process that could go on. */
+  /** The event loop is empty before the run has ended: nothing can continue it. */
   readonly #onIdle = (): void => {
     const loading = 'its top level waits, and nothing is left on the event loop'
     const running = 'deadlock: every job is waiting and nothing is left on the event loop'
@@ -413,7 +415,7 @@ class RunSession {
     process.off('uncaughtException', this.#onCrash)
     this.#phase = 'ended'
     this.#leaveTerminal()
-    this.#tellError(error, 'an error that no job has caught ended the run: ')
+    this.#reportError(error, 'an error that no job has caught ended the run: ')
     this.#hintResume()
     // oxlint-disable-next-line typescript/no-floating-promises -- it ends the process
     this.#exit(exitCodes.failed)

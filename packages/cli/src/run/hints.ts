@@ -19,6 +19,14 @@ export function hintFor(error: unknown): string | undefined {
   return undefined
 }
 
+/** What to do about a file of which nothing can be read: most of the time it never was a journal. */
+export function helpForUnreadable(error: unknown): string | undefined {
+  if (!isError(error, 'HDL_JOURNAL_DAMAGED')) return undefined
+  const { path, runs, saved } = error.details
+  if (runs > 0 || saved !== undefined) return undefined
+  return `If ${path} is not a journal, name the right file with \`--journal sqlite:FILE\`. If it was one, continue with a backup.`
+}
+
 /** What the command was called with. */
 export interface HelpContext {
   readonly file: string
@@ -36,6 +44,8 @@ export function helpFor(error: unknown, { file, key, graph }: HelpContext): stri
     const { run } = error.details
     return `The key ${JSON.stringify(key)} belongs to run ${run}: give other work another key, or allow the changes.`
   }
+  const unreadable = helpForUnreadable(error)
+  if (unreadable !== undefined) return unreadable
   if (!isError(error, 'HDL_UNKNOWN_NODE') || graph === undefined) return undefined
   const { node } = error.details
   const [outer = ''] = node.split('/')

@@ -24,7 +24,7 @@ export async function makeDefaultFolder(parent: string = process.cwd()): Promise
 /**
  * Opens the journal of a run: the given one, or the default.
  *
- * *Cancellation*: none; it waits for the disk and for nobody else.
+ * *Cancellation*: none; it waits for the disk and for nothing else.
  * @throws as openJournal().
  */
 export async function openRunJournal(

@@ -85,7 +85,7 @@ export function checkModuleOptions(file: string, options: unknown): ModuleOption
 }
 
 /**
- * A module may have been loaded with another copy of the engine than this one, whose graphs are no
+ * A module may have been loaded with another copy of the engine than this one, whose graphs are not
  * instances of our class.
  */
 function isGraph(value: unknown): value is Graph {

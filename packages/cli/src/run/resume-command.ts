@@ -1,5 +1,5 @@
 import { quoteWord, withoutPasswords } from '@heddle/core/lowlevel'
-import { formatSize } from '../runs/bounds.ts'
+import { formatSize } from '../arguments/size.ts'
 import { defaultJournal } from './journal.ts'
 import type { RunSettings } from './settings.ts'
 
@@ -9,14 +9,31 @@ export function resumeCommand(
   settings: RunSettings,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
-  const { args, key } = settings
-  const words = ['heddle', ...runWords(settings)]
+  const { retried } = settings
+  const words =
+    run !== undefined && retried ? retryWords(run, settings) : resumeWords(run, settings)
   // Started through npx, it is probably not on the path.
   if (env['npm_command'] === 'exec') words.unshift('npx')
+  return words.map(quoteWord).join(' ')
+}
+
+function resumeWords(run: string | undefined, settings: RunSettings): string[] {
+  const { args, key } = settings
+  const words = ['heddle', ...runWords(settings)]
   if (key !== undefined) words.push('--key', key, '--resume')
   else words.push('--resume', ...(run === undefined ? [] : [run]))
   if (args.length > 0) words.push('--', ...args)
-  return words.map(quoteWord).join(' ')
+  return words
+}
+
+/** The journal has the limits of the run: the same command again needs none of them. */
+function retryWords(run: string, { journal = defaultJournal, retried }: RunSettings): string[] {
+  const { file, args } = retried!
+  const words = ['heddle', 'runs', 'retry', run]
+  if (file !== undefined) words.push('--file', file)
+  if (journal !== defaultJournal) words.push('--journal', withoutPasswords(journal))
+  if (args.length > 0) words.push('--', ...args)
+  return words
 }
 
 /** What is typed after `heddle` to run a graph like this: without what names the run, and without arguments of the module. */

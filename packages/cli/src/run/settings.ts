@@ -31,6 +31,11 @@ export interface RunSettings {
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
+  /** Of `heddle runs retry`: what was typed for it, where the rest comes from the journal. */
+  readonly retried?: {
+    readonly file: string | undefined
+    readonly args: readonly string[]
+  }
 }
 
 /** The limits of a run when neither the command line nor the module sets them: those of the engine. */
@@ -78,25 +83,12 @@ export function parseCount(least: number): (text: string) => number {
   }
 }
 
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000 }
-
-/** Milliseconds: `1500`, `90s`, `5min`, `Infinity`. */
-export function parseDuration(text: string): number {
-  if (text === 'Infinity') return Infinity
-  const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text) ?? []
-  const ms = Number(number) * units[unit]!
-  if (ms > 0) return ms
-  throw new InvalidArgumentError(
-    'Expected milliseconds above 0, or a number with ms, s, min or h, or Infinity.',
-  )
-}
-
 export function parseJournal(text: string): string {
   if (text === 'memory' || /^(sqlite|postgres|postgresql):.+/.test(text)) return text
   throw new InvalidArgumentError('Expected sqlite:FILE, postgres://HOST/DATABASE or memory.')
 }
 
-/** What a run is called when nobody says: its file, the same one however it was typed. */
+/** What a run is called when no title is given: its file, the same one however it was typed. */
 export function titleOf(file: string, folder: string = process.cwd()): string {
   const resolved = path.resolve(folder, file)
   const relative = path.relative(folder, resolved)

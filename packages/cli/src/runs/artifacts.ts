@@ -7,15 +7,14 @@ import { pipeline } from 'node:stream/promises'
 import { HeddleError, type ArtifactInfo } from '@heddle/core'
 import { suggest, type ArtifactStore } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { plural } from '../view/format.ts'
+import { formatBytes, plural } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
 import { printable } from '../view/text.ts'
-import { findRun } from './find-run.ts'
-import { look, type LookSettings, type Surface } from './look.ts'
-import { formatBytes } from './prune.ts'
+import { findNamedRun } from './find-named-run.ts'
+import { withJournal, type JournalCommandSettings, type Surface } from './with-journal.ts'
 import { table } from './table.ts'
 
-export interface ArtifactsSettings extends LookSettings {
+export interface ArtifactsSettings extends JournalCommandSettings {
   readonly run: string
   /** Only these. All when there are none. */
   readonly names: readonly string[]
@@ -27,9 +26,9 @@ export interface ArtifactsSettings extends LookSettings {
 
 /** *Cancellation*: none; a file that is being saved when the process ends is not there under its name. */
 export function showArtifacts(settings: ArtifactsSettings): Promise<void> {
-  return look(settings, async (surface): Promise<ExitCode> => {
+  return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal, json, address } = surface
-    const { id } = await findRun(journal, settings.run)
+    const { id } = await findNamedRun(journal, settings.run)
     const store = journal.artifacts
     const all = store === undefined ? [] : await store.list(id)
     const found = choose(all, id, settings.names)
@@ -42,7 +41,9 @@ export function showArtifacts(settings: ArtifactsSettings): Promise<void> {
       }))
       surface.answer({ ok: true, journal: address, run: id, artifacts })
     } else
-      surface.tell(save === undefined ? listLines(found, id, surface) : savedLines(saved, save))
+      surface.printLines(
+        save === undefined ? listLines(found, id, surface) : savedLines(saved, save),
+      )
     return exitCodes.ok
   })
 }

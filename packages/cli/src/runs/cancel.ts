@@ -4,16 +4,16 @@ import os from 'node:os'
 import { HeddleError } from '@heddle/core'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { span } from '../view/line.ts'
-import { findRun } from './find-run.ts'
-import { look, type LookSettings } from './look.ts'
+import { findNamedRun } from './find-named-run.ts'
+import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 
-export interface CancelSettings extends LookSettings {
+export interface CancelSettings extends JournalCommandSettings {
   readonly run: string
 }
 
 /** *Cancellation*: none; it writes one message. */
 export function cancelRun(settings: CancelSettings): Promise<void> {
-  return look(
+  return withJournal(
     settings,
     async (surface): Promise<ExitCode> => {
       const { journal, json, address } = surface
@@ -21,12 +21,12 @@ export function cancelRun(settings: CancelSettings): Promise<void> {
         const expected = 'sqlite:FILE: only runs in such a journal can be cancelled from outside'
         throw new HeddleError('HDL_BAD_OPTION', { option: 'journal', value: address, expected })
       }
-      const run = await findRun(journal, settings.run)
+      const run = await findNamedRun(journal, settings.run)
       const { id, pid, host } = run
       if (!['idle', 'running', 'paused', 'draining'].includes(run.state)) {
         const text = `Run ${id} is not running: it is ${outcomeOf(run)}.`
         if (json) surface.answer({ ok: false, run: id, state: run.state })
-        else surface.tell([[span(text)]])
+        else surface.printLines([[span(text)]])
         return exitCodes.failed
       }
       await journal.post(id, {
@@ -35,7 +35,7 @@ export function cancelRun(settings: CancelSettings): Promise<void> {
       })
       if (json) surface.answer({ ok: true, run: id, pid, host })
       else
-        surface.tell([
+        surface.printLines([
           [span(`Asked pid ${pid} on ${host} to cancel run ${id}: it does so within a second.`)],
         ])
       return exitCodes.ok

@@ -2,12 +2,11 @@
 import { copyRuns as copy, openJournal, type CopyReport } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { shortenPaths } from '../output/gap.ts'
-import { plural } from '../view/format.ts'
+import { formatBytes, plural } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
-import { look, type LookSettings } from './look.ts'
-import { formatBytes } from './prune.ts'
+import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 
-export interface CopySettings extends Omit<LookSettings, 'journal'> {
+export interface CopySettings extends Omit<JournalCommandSettings, 'journal'> {
   readonly from: string
   readonly to: string
 }
@@ -17,14 +16,14 @@ const namedRuns = 10
 
 /** *Cancellation*: none; what is copied when the process ends stays, and the next copy continues after it. */
 export function copyRuns({ from, to, ...settings }: CopySettings): Promise<void> {
-  return look({ ...settings, journal: from }, async (surface): Promise<ExitCode> => {
+  return withJournal({ ...settings, journal: from }, async (surface): Promise<ExitCode> => {
     const { json, address } = surface
     await using target = await openJournal(to)
     const report = await copy(surface.journal, target)
     const ok = report.different.length === 0
     const shown = shortenPaths(target.address)
     if (json) surface.answer({ ok, from: address, to: shown, ...report })
-    else surface.tell(reportLines(report, address, shown))
+    else surface.printLines(reportLines(report, address, shown))
     return ok ? exitCodes.ok : exitCodes.failed
   })
 }

@@ -4,20 +4,20 @@ import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { formatAge, formatDuration } from '../view/format.ts'
 import { command, fit, span, textOf, type Line } from '../view/line.ts'
 import { printable, truncate, widthOf } from '../view/text.ts'
-import { look, type LookSettings, type Surface } from './look.ts'
+import { withJournal, type JournalCommandSettings, type Surface } from './with-journal.ts'
 import { countsText, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
 import { resumeHint } from './resume-hint.ts'
 import { table, type Column } from './table.ts'
 import { formatAgo, formatDateTime } from './times.ts'
 
-export interface ListSettings extends LookSettings {
+export interface ListSettings extends JournalCommandSettings {
   readonly state: StateChoice | undefined
   readonly limit: number
 }
 
 /** *Cancellation*: none; it reads one list. */
 export function listRuns(settings: ListSettings): Promise<void> {
-  return look(settings, async (surface): Promise<ExitCode> => {
+  return withJournal(settings, async (surface): Promise<ExitCode> => {
     // One more than is shown tells whether there are more.
     const found = await select(surface.journal, { ...settings, limit: settings.limit + 1 })
     const runs = found.slice(0, settings.limit)
@@ -26,7 +26,7 @@ export function listRuns(settings: ListSettings): Promise<void> {
       surface.answer({ ok: true, journal: surface.address, runs: listed })
       return exitCodes.ok
     }
-    surface.tell(
+    surface.printLines(
       listLines(runs, { state: settings.state, more: found.length > runs.length }, surface),
     )
     return exitCodes.ok
@@ -91,7 +91,7 @@ type ColumnName = keyof typeof columns
 
 /**
  * The layouts, from the widest to the narrowest. A narrow terminal goes without the time of day (the id has it too, in
- * UTC), then without how long ago it was, then without how long it took; what happened is always there.
+ * UTC), then without how long ago it was, then without how long it took, then without the counts; how it ended is always there.
  */
 const layouts: readonly (readonly ColumnName[])[] = [
   ['id', 'title', 'outcome', 'startedAt', 'age', 'took', 'counts'],
@@ -99,10 +99,12 @@ const layouts: readonly (readonly ColumnName[])[] = [
   ['id', 'title', 'outcome', 'took', 'counts'],
   ['id', 'title', 'outcome', 'counts'],
   ['id', 'outcome', 'counts'],
+  ['id', 'title', 'outcome'],
   ['id', 'outcome'],
 ]
 
-const lastWithTitle = layouts.findLast((layout) => layout.includes('title'))
+/** Columns of a layout with a title that is cut rather than left out. */
+const mostBesideCutTitle = 4
 
 /** The first layout that fits. Before the title is left out it is cut. */
 function fittingTable(runs: readonly RunSummary[], surface: Surface): Line[] {
@@ -112,7 +114,7 @@ function fittingTable(runs: readonly RunSummary[], surface: Surface): Line[] {
     lines = draw(runs, layout, surface, longestTitle)
     const excess = widthOfLines(lines) - room
     if (excess <= 0) return lines
-    if (layout !== lastWithTitle) continue
+    if (!layout.includes('title') || layout.length > mostBesideCutTitle) continue
     const titles = runs.map(({ title }) => widthOf(printable(title)))
     const titleWidth =
       Math.min(
@@ -169,7 +171,7 @@ export function listLines(
   return lines
 }
 
-/** Of one that was interrupted nobody knows it, of one that goes on nobody knows it yet. */
+/** Not known for an interrupted run, and not yet known for one that is running. */
 function took({ state, startedAt, elapsed }: RunSummary, now: number): string {
   if (state === 'interrupted') return '?'
   if (elapsed !== undefined) return formatDuration(elapsed)

@@ -1,6 +1,7 @@
 /** One node in text: everything that is known of it. */
 import {
   type AttemptRecord,
+  type InputRecord,
   type NodeRecord,
   nodeWord,
   queueTime,
@@ -23,7 +24,8 @@ const columns = [
   { title: 'OUTCOME' },
 ] as const
 
-export function nodeLines(node: NodeRecord, input: ShowInput): Line[] {
+/** `made`: the input of its last attempt, where one was recorded. */
+export function nodeLines(node: NodeRecord, input: ShowInput, made?: InputRecord): Line[] {
   const { record, criticalPath, surface } = input
   const word = nodeWord(node)
   const slack = criticalPath.slackOf(node.name)
@@ -59,6 +61,7 @@ export function nodeLines(node: NodeRecord, input: ShowInput): Line[] {
     const text = slack === 0 ? 'none: it is on a critical path' : formatDuration(slack)
     lines.push(field('slack', span(text)))
   }
+  if (made !== undefined) lines.push(field('input', span(inputText(made))))
   if (node.hasValue) {
     const command = `heddle runs show ${record.id} --value ${JSON.stringify(node.name)}`
     lines.push(field('result', span(printable(command), 'cyan')))
@@ -69,6 +72,14 @@ export function nodeLines(node: NodeRecord, input: ShowInput): Line[] {
   }
   if (node.errors.length > 0) lines.push([], ...errorsOf(node, surface))
   return lines
+}
+
+/** Characters of an input that are shown: some lines of a terminal. */
+const inputShown = 400
+
+function inputText({ text, isCut }: InputRecord): string {
+  const isLonger = isCut === true || text.length > inputShown
+  return printable(text.slice(0, inputShown)) + (isLonger ? '…' : '')
 }
 
 function attemptCells(attempt: AttemptRecord, { record }: ShowInput): Line[] {

@@ -31,7 +31,7 @@ export function notableNodes(
   return found
 }
 
-/** Whether a node needs somebody's attention, or an attempt of it did. */
+/** Whether a node needs attention, or an attempt of it did. */
 export function isTrouble({ state, attempts }: NodeRecord): boolean {
   if (state === 'failed' || state === 'cancelled') return true
   return attempts.some(({ outcome }) => outcome !== 'succeeded')

@@ -19,11 +19,6 @@ export const stateChoices = [
 
 export type StateChoice = (typeof stateChoices)[number]
 
-/** Whether there is something left to do that `--resume` does. */
-export function isResumable(outcome: RunOutcome): boolean {
-  return outcome === 'interrupted' || outcome === 'failed' || outcome === 'cancelled'
-}
-
 export function outcomeSymbol(outcome: RunOutcome, { states, warning }: Symbols): string {
   switch (outcome) {
     case 'interrupted':

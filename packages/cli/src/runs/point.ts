@@ -1,7 +1,7 @@
 /** Points of a run's history, as people write them. The engine is not loaded for it. */
 import { InvalidArgumentError } from 'commander'
 import type { Point } from '@heddle/core/lowlevel'
-import { parseDuration } from '../run/settings.ts'
+import { parseDuration } from '../arguments/duration.ts'
 
 const expected =
   'Expected the number of a row, a time since the start (+1500, +90s, +5min), or a time (2026-11-15T22:45:01).'

@@ -2,12 +2,12 @@
 import { HeddleError } from '@heddle/core'
 import { outcomeOf, type PruneOptions, type PruneReport } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { plural } from '../view/format.ts'
+import { formatBytes, plural } from '../view/format.ts'
 import { span, type Line } from '../view/line.ts'
 import { listLines } from './list.ts'
-import { look, type LookSettings, type Surface } from './look.ts'
+import { withJournal, type JournalCommandSettings, type Surface } from './with-journal.ts'
 
-export interface PruneSettings extends LookSettings {
+export interface PruneSettings extends JournalCommandSettings {
   /** Milliseconds. */
   readonly olderThan: number | undefined
   readonly keep: number | undefined
@@ -21,7 +21,7 @@ const listedRuns = 20
 
 /** *Cancellation*: none; what is removed when the process ends stays removed. */
 export function pruneRuns(settings: PruneSettings): Promise<void> {
-  return look(
+  return withJournal(
     settings,
     async (surface): Promise<ExitCode> => {
       const { journal, now, json, address } = surface
@@ -35,7 +35,7 @@ export function pruneRuns(settings: PruneSettings): Promise<void> {
         const { yes: removed } = settings
         const { bytes, outcomes } = report
         surface.answer({ ok: true, journal: address, removed, bytes, outcomes, runs })
-      } else surface.tell(pruneLines(report, settings.yes, surface))
+      } else surface.printLines(pruneLines(report, settings.yes, surface))
       return exitCodes.ok
     },
     'write',
@@ -44,6 +44,10 @@ export function pruneRuns(settings: PruneSettings): Promise<void> {
 
 function optionsOf(settings: PruneSettings, now: number): PruneOptions {
   const { olderThan, keep, maxSize, interrupted, yes } = settings
+  if (olderThan === undefined && keep === undefined && maxSize === undefined) {
+    const expected = '--older-than AGE, --keep N or --max-size SIZE'
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'bound', value: undefined, expected })
+  }
   return {
     ...(olderThan !== undefined && { before: now - olderThan }),
     ...(keep !== undefined && { keep }),
@@ -68,13 +72,4 @@ function pruneLines(report: PruneReport, isDone: boolean, surface: Surface): Lin
     ...(more ? [[span(`and ${runs.length - listedRuns} more`, 'dim')]] : []),
     [span(`Would remove ${what}. Nothing was removed: add --yes to remove them.`)],
   ]
-}
-
-/** `12 kB`, `3.4 MB`. */
-export function formatBytes(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  let unit = 0
-  let amount = bytes
-  for (; amount >= 1000 && unit < units.length - 1; unit++) amount /= 1000
-  return `${unit === 0 || amount >= 10 ? Math.round(amount) : amount.toFixed(1)} ${units[unit]}`
 }

@@ -5,10 +5,10 @@ import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { executeRun } from '../run/execute.ts'
 import { runWords } from '../run/resume-command.ts'
 import { titleOf, type RunSettings } from '../run/settings.ts'
-import { findRun } from './find-run.ts'
-import { look, type LookSettings } from './look.ts'
+import { findNamedRun } from './find-named-run.ts'
+import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 
-export interface RetrySettings extends LookSettings {
+export interface RetrySettings extends JournalCommandSettings {
   readonly run: string
   readonly from: string | undefined
   /** The module, where it is not the one that the run says. */
@@ -22,8 +22,8 @@ export interface RetrySettings extends LookSettings {
 /** *Cancellation*: as `heddle run`. */
 export async function retryRun(settings: RetrySettings): Promise<void> {
   let found: RunSettings | undefined
-  await look(settings, async ({ journal }): Promise<ExitCode> => {
-    const { id } = await findRun(journal, settings.run)
+  await withJournal(settings, async ({ journal }): Promise<ExitCode> => {
+    const { id } = await findNamedRun(journal, settings.run)
     found = runSettings(await journal.snapshot(id), settings)
     return exitCodes.ok
   })
@@ -57,6 +57,7 @@ export function runSettings(run: RunSnapshot, settings: RetrySettings): RunSetti
     json,
     quiet,
     color,
+    retried: { file: settings.file, args: settings.args },
   }
 }
 

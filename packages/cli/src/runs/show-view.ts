@@ -1,6 +1,8 @@
 /** A run in text. */
 import type { CriticalPath } from '@heddle/core'
 import {
+  fromErrorRecord,
+  hasWorkLeft,
   type LogLine,
   type NodeRecord,
   nodeWord,
@@ -13,11 +15,10 @@ import { failureLines, pathText } from '../output/summary.ts'
 import { formatCount, formatDuration, plural } from '../view/format.ts'
 import { command, span, type Line, type Span } from '../view/line.ts'
 import { printable, printableLines, truncate } from '../view/text.ts'
-import type { Surface } from './look.ts'
+import type { Surface } from './with-journal.ts'
 import { nodeStyle, nodeSymbol } from './node-state.ts'
 import { isTrouble, notableNodes } from './notable.ts'
-import { countsText, isResumable, outcomeStyles, outcomeSymbol } from './outcome.ts'
-import { toError } from './error-of.ts'
+import { countsText, outcomeStyles, outcomeSymbol } from './outcome.ts'
 import { resumeHint } from './resume-hint.ts'
 import { table } from './table.ts'
 import { formatAgo, formatDateTime } from './times.ts'
@@ -101,7 +102,7 @@ function headerLines(input: ShowInput): Line[] {
     const text = `${formatDuration(criticalPath.length)}: ${pathText({ criticalPath, symbols })}`
     lines.push(field('critical path', span(text)))
   }
-  if (!isPast && isResumable(outcomeOf(record))) {
+  if (!isPast && hasWorkLeft(record)) {
     lines.push(field('resume with', command(printable(resumeHint(record, address)), 'cyan')))
   }
   if (!isPast) lines.push(field('rows', span(`${rows[0]} to ${rows[1]}`, 'dim')))
@@ -162,7 +163,7 @@ function nodeCells(
   node: NodeRecord,
   record: RunRecord,
   isCritical: boolean,
-  { symbols, marks }: Surface,
+  { symbols, timelineSymbols }: Surface,
 ): Line[] {
   const word = nodeWord(node)
   const { attempts } = node
@@ -171,7 +172,7 @@ function nodeCells(
     [span(`${nodeSymbol(word, symbols)} `, nodeStyle(word)), span(name)],
     [span(node.place, 'dim')],
   ]
-  const remark = remarkOf(node, isCritical, marks.critical)
+  const remark = remarkOf(node, isCritical, timelineSymbols.critical)
   if (attempts.length === 0 && node.queuedAt === undefined) return [...cells, [], [], [], remark]
   const queued = formatDuration(queueTime(node, record.until))
   const ran = attempts.length === 0 ? '' : formatDuration(runTime(node))
@@ -223,7 +224,7 @@ export function errorsOf(node: NodeRecord, { symbols }: Pick<Surface, 'symbols'>
     ],
     ...errors.flatMap((error, i) => {
       const number = errors.length > 1 ? `${i + 1}. ` : ''
-      return failureLines(toError(error), number, i === errors.length - 1)
+      return failureLines(fromErrorRecord(error), number, i === errors.length - 1)
     }),
   ]
 }

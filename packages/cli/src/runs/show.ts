@@ -6,6 +6,7 @@ import {
   type NodeRecord,
   outcomeOf,
   queueTime,
+  readInput,
   readRecord,
   type RunRecord,
   runTime,
@@ -15,14 +16,14 @@ import {
   toJsonText,
 } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { findRun } from './find-run.ts'
-import { historyLines, readHistory } from './history.ts'
-import { look, type Look, type LookSettings } from './look.ts'
+import { findNamedRun } from './find-named-run.ts'
+import { historyLines, readHistory } from './history-view.ts'
+import { withJournal, type JournalContext, type JournalCommandSettings } from './with-journal.ts'
 import { nodeLines } from './node-view.ts'
 import type { Point } from '@heddle/core/lowlevel'
 import { logLines, showLines, type ShowInput } from './show-view.ts'
 
-export interface ShowSettings extends LookSettings {
+export interface ShowSettings extends JournalCommandSettings {
   readonly run: string
   readonly at: Point | undefined
   readonly node: string | undefined
@@ -35,9 +36,9 @@ export interface ShowSettings extends LookSettings {
 
 /** *Cancellation*: none; it reads what is there. */
 export function showRun(settings: ShowSettings): Promise<void> {
-  return look(settings, async (surface): Promise<ExitCode> => {
+  return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal } = surface
-    const found = await findRun(journal, settings.run)
+    const found = await findNamedRun(journal, settings.run)
     const upTo = settings.at === undefined ? undefined : await momentOf(journal, found, settings.at)
     const record = await readRecord(journal, found.id, {
       now: surface.now,
@@ -48,6 +49,7 @@ export function showRun(settings: ShowSettings): Promise<void> {
     const criticalPath = await criticalPathOf(timedNodes(record))
     const input: ShowInput = { record, criticalPath, isPast: upTo !== undefined, surface }
     const node = settings.node === undefined ? undefined : nodeOf(record, settings.node)
+    const made = node && (await readInput(journal, record.id, node))
     const rows = settings.history ? await readHistory(journal, record, node?.name) : undefined
     const log =
       settings.logs || node !== undefined
@@ -66,15 +68,18 @@ export function showRun(settings: ShowSettings): Promise<void> {
           queued: queueTime(each, record.until),
           ran: runTime(each),
           slack: criticalPath.slackOf(each.name) ?? null,
+          ...(made !== undefined && { recordedInput: made }),
         })),
         ...(log !== undefined && { log }),
         ...(rows !== undefined && { history: rows }),
       })
       return exitCodes.ok
     }
-    surface.tell(node === undefined ? showLines(input, settings.all) : nodeLines(node, input))
-    if (log !== undefined) surface.tell(logLines(log, input))
-    if (rows !== undefined) surface.tell(historyLines(rows, input))
+    surface.printLines(
+      node === undefined ? showLines(input, settings.all) : nodeLines(node, input, made),
+    )
+    if (log !== undefined) surface.printLines(logLines(log, input))
+    if (rows !== undefined) surface.printLines(historyLines(rows, input))
     return exitCodes.ok
   })
 }
@@ -90,7 +95,11 @@ function nodeOf({ nodes }: RunRecord, name: string): NodeRecord {
 }
 
 /** Nothing but the value goes to standard output: it is for another program. */
-async function showValue(record: RunRecord, name: string, surface: Look): Promise<ExitCode> {
+async function showValue(
+  record: RunRecord,
+  name: string,
+  surface: JournalContext,
+): Promise<ExitCode> {
   const node = nodeOf(record, name)
   if (!node.hasValue) throw new HeddleError('HDL_NO_RESULT', { node: name, state: node.state })
   const value = redactValue(await surface.journal.valueOf(record.id, name), node.redact)

@@ -1,6 +1,6 @@
 import { fit, span, textOf, type Line, type Span } from '../view/line.ts'
 import { widthOf } from '../view/text.ts'
-import type { Surface } from './look.ts'
+import type { Surface } from './with-journal.ts'
 
 export interface Column {
   readonly title: string

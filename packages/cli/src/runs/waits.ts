@@ -6,15 +6,22 @@ import { formatDateTime } from './times.ts'
 
 const signalsShown = 5
 
-/** `waits for the signal "approval" until 2026-11-21 02:33:55`. Empty when nothing is known. */
+/** `waits for the signal "approval" until 2026-11-21 02:33:55, sleeps until 2026-11-20 00:00:00`. Empty when nothing is known. */
 export function waitText({ waits = [] }: Pick<NodeSnapshot, 'waits'>): string {
-  const ends = waits.flatMap(({ until }) => (until === undefined ? [] : [until]))
-  const first = Math.min(...ends)
-  const until = Number.isFinite(first) ? ` until ${formatDateTime(first)}` : ''
   const names = signalsOf([{ waits }])
-  if (names.length === 0) return waits.length === 0 ? '' : `sleeps${until}`
   const word = names.length === 1 ? 'signal' : 'signals'
-  return `waits for the ${word} ${listNames(names)}${until}`
+  const sleeps = waits.filter(({ signal }) => signal === undefined)
+  const signals = waits.filter(({ signal }) => signal !== undefined)
+  return [
+    ...(signals.length > 0 ? [`waits for the ${word} ${listNames(names)}${endText(signals)}`] : []),
+    ...(sleeps.length > 0 ? [`sleeps${endText(sleeps)}`] : []),
+  ].join(', ')
+}
+
+/** The first of the times at which they end. */
+function endText(waits: readonly { readonly until?: number }[]): string {
+  const first = Math.min(...waits.map(({ until = Infinity }) => until))
+  return Number.isFinite(first) ? ` until ${formatDateTime(first)}` : ''
 }
 
 /** The signals that any of these nodes waits for, each once. */

@@ -11,7 +11,7 @@ export interface ServerSettings {
   readonly json: boolean
 }
 
-export interface ServerLook {
+export interface ServerContext {
   readonly client: Client
   /** A line for people. */
   readonly line: (text: string) => void
@@ -22,7 +22,7 @@ export interface ServerLook {
 /** *Cancellation*: none; it waits for the answer of the server. */
 export async function withServer(
   { server, token, json }: ServerSettings,
-  work: (look: ServerLook) => Promise<void>,
+  work: (context: ServerContext) => Promise<void>,
 ): Promise<void> {
   const out = new Output(process.stdout)
   const client = connect({ url: server, ...(token !== undefined && { token }) })
@@ -37,9 +37,9 @@ export async function withServer(
       },
     })
   } catch (error) {
-    const told = describe(error, server)
-    new Output(process.stderr).line(`heddle: ${printable(told.message)}`)
-    if (json) out.line(JSON.stringify({ ok: false, error: errorRecord(told) }))
+    const problem = describe(error, server)
+    new Output(process.stderr).line(`heddle: ${printable(problem.message)}`)
+    if (json) out.line(JSON.stringify({ ok: false, error: errorRecord(problem) }))
     process.exitCode = exitCodes.usage
   }
 }

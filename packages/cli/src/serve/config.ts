@@ -5,9 +5,9 @@ import { InvalidArgumentError } from 'commander'
 import { HeddleError } from '@heddle/core'
 import { checkOptions, checkText, describe, type OptionNames } from '@heddle/core/lowlevel'
 import type { ServerConfig, ServerLimits } from '@heddle/server'
+import { parseDuration } from '../arguments/duration.ts'
+import { parseBytes } from '../arguments/size.ts'
 import { loadModule } from '../run/load-module.ts'
-import { parseDuration } from '../run/settings.ts'
-import { parseBytes } from './settings.ts'
 
 /** Read from the current folder when one is there and none is named. */
 export const configNames = [
@@ -90,13 +90,29 @@ function bad(file: string, expected: string): HeddleError {
 
 /**
  * One `--limit NAME=VALUE` after the other. The server knows which names and values there are; here a value becomes a number:
- * `64`, `10s`, `2MiB`, `Infinity`.
+ * `64`, `10s`, `2MiB`, `Infinity`. `resources.NAME` is so many permits, or a rate: `20/1s`.
  */
 export function parseLimit(text: string, before: ServerLimits | undefined): ServerLimits {
-  const [, name, value] = /^([a-zA-Z]+)=(.+)$/.exec(text) ?? []
+  const [, resource, name, value] = /^(resources\.)?([\w-]+)=(.+)$/.exec(text) ?? []
   if (name === undefined || value === undefined) {
-    throw new InvalidArgumentError('Expected NAME=VALUE: queue=10s, prepareCapacity=64, body=2MiB.')
+    const examples = 'queue=10s, prepareCapacity=64, body=2MiB, resources.license=4'
+    throw new InvalidArgumentError(`Expected NAME=VALUE: ${examples}.`)
+  }
+  if (resource !== undefined) {
+    return { ...before, resources: { ...before?.resources, [name]: parsePermits(value) } }
   }
   const parse = /i?b$/i.test(value) ? parseBytes : parseDuration
   return { ...before, [name]: parse(value) }
+}
+
+/** `4`, or `20/1s`: so many starts in that time. */
+function parsePermits(value: string): number | { readonly limit: number; readonly per: number } {
+  const [count, per, ...more] = value.split('/')
+  const limit = Number(count)
+  if (!Number.isInteger(limit) || limit < 1 || more.length > 0) {
+    throw new InvalidArgumentError(
+      'Expected permits or a rate: resources.license=4, resources.api=20/1s.',
+    )
+  }
+  return per === undefined ? limit : { limit, per: parseDuration(per) }
 }

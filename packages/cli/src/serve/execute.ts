@@ -30,13 +30,13 @@ const signals = {
 
 type StopSignal = keyof typeof signals
 
-/** Milliseconds that stopping at once may take: waiters are told and the journal is closed. */
+/** Milliseconds that stopping at once may take: waiters are notified and the journal is closed. */
 const hurryLimit = 2_000
 /** Milliseconds that a reader has to take the last lines. */
 const flushLimit = 2_000
 
 /**
- * Serves jobs until it is told to stop, and ends the process.
+ * Serves jobs until it is stopped, and ends the process.
  *
  * *Cancellation*: by signals, see above.
  */
@@ -132,7 +132,7 @@ class ServeSession {
     else this.#hurry(signal, code)
   }
 
-  /** Who waits is told, the journal is closed, and if that does not end, the process does. */
+  /** Waiting callers are notified, the journal is closed, and if that does not end, the process does. */
   #hurry(by: string, code: ExitCode): void {
     this.#code = code
     this.#narrator.hurrying(by)

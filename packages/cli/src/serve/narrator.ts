@@ -25,7 +25,7 @@ export class Narrator {
     const what = `${plural(jobs.length, 'job')} on ${url}: ${jobs.join(', ')}`
     this.#say('serving', `${what}; store ${shortenPaths(store)}`, 'green')
     this.#say('dashboard', `${url}/ui/`, 'green')
-    this.#tell({ type: 'listening', url, jobs, store })
+    this.#printObject({ type: 'listening', url, jobs, store })
   }
 
   log({ level, text }: ServerLog): void {
@@ -34,7 +34,7 @@ export class Narrator {
       text,
       level === 'warning' ? 'yellow' : undefined,
     )
-    this.#tell({ type: 'log', level, text })
+    this.#printObject({ type: 'log', level, text })
   }
 
   draining(by: string, deadline: number, { works, registry }: Remaining): void {
@@ -47,12 +47,12 @@ export class Narrator {
     this.#say('draining', `(${by}): ${rest}; ${limit}; again: stop at once`, 'yellow')
     // Infinity is not JSON.
     const finite = Number.isFinite(deadline) ? deadline : null
-    this.#tell({ type: 'draining', by, works, waiting, deadline: finite })
+    this.#printObject({ type: 'draining', by, works, waiting, deadline: finite })
   }
 
   hurrying(by: string): void {
     this.#say('stopping', `at once (${by})`, 'yellow')
-    this.#tell({ type: 'stopping', by })
+    this.#printObject({ type: 'stopping', by })
   }
 
   stopped({ isClean, isStoreFailed = false }: Drained, isDurable: boolean): void {
@@ -63,23 +63,25 @@ export class Narrator {
       'the store could not be written; what was acknowledged may be done again after the next start'
     const end = isClean ? 'everything that was admitted has ended' : isStoreFailed ? lost : cut
     this.#say('stopped', end)
-    this.#tell({ ok: isClean, type: 'stopped' })
+    this.#printObject({ ok: isClean, type: 'stopped' })
   }
 
   /** It could not start, or not stop as it should. */
   failed(error: unknown, hint: string | undefined): void {
     const lines = errorLines(error)
     if (hint !== undefined) lines.push([span(`        ${hint}`)])
-    this.#printer.complain(lines)
-    this.#tell({ ok: false, type: 'stopped', error: errorRecord(error) })
+    this.#printer.printErrorLines(lines)
+    this.#printObject({ ok: false, type: 'stopped', error: errorRecord(error) })
   }
 
   crashed(error: unknown): void {
-    this.#printer.complain(errorLines(error, 'an error that no job has caught ends the server: '))
-    this.#tell({ type: 'error', error: errorRecord(error) })
+    this.#printer.printErrorLines(
+      errorLines(error, 'an error that no job has caught ends the server: '),
+    )
+    this.#printObject({ type: 'error', error: errorRecord(error) })
   }
 
-  #tell(object: object): void {
+  #printObject(object: object): void {
     this.#printer.answer({ ...object, at: this.#clock.wallTime() })
   }
 
@@ -90,6 +92,6 @@ export class Narrator {
       span(word.padEnd(9), style),
       span(` ${printable(text)}`),
     ]
-    if (!this.#printer.isForPrograms) this.#printer.tell([line])
+    if (!this.#printer.isForPrograms) this.#printer.printLines([line])
   }
 }

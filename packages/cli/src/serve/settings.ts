@@ -41,16 +41,6 @@ export const defaults = {
   drainDeadline: 10_000,
 } as const
 
-const units: Readonly<Record<string, number>> = { '': 1, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
-
-/** `67108864`, `64MiB`, `2 GiB`. */
-export function parseBytes(text: string): number {
-  const [, number, unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*([kmg]ib)?\s*$/i.exec(text) ?? []
-  const bytes = Math.round(Number(number) * units[unit.toLowerCase()]!)
-  if (bytes >= 1 && Number.isSafeInteger(bytes)) return bytes
-  throw new InvalidArgumentError('Expected a number of bytes: 67108864, 64MiB, 2GiB.')
-}
-
 export function parseWhole(least: number, most: number): (text: string) => number {
   return (text) => {
     const n = text.trim() === '' ? NaN : Number(text)

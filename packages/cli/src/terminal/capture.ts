@@ -26,7 +26,7 @@ export function beforeWrites(stream: CapturedStream, before: () => void): Dispos
   return { [Symbol.dispose]: () => putBack(stream, replacement, wasOwn ? original : undefined) }
 }
 
-/** Somebody may have put their own function over ours: then it stays, and still reaches us. */
+/** Other code may have replaced our function by its own: then it stays, and still calls ours. */
 function putBack(
   stream: CapturedStream,
   ours: CapturedStream['write'],

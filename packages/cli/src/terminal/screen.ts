@@ -95,7 +95,7 @@ export class Screen {
     if (this.isShown) this.draw([])
   }
 
-  /** The terminal was used by somebody else meanwhile: the region is not where it was. */
+  /** The terminal was used by another program meanwhile: the region is not where it was. */
   forget(): void {
     this.#shown = []
   }

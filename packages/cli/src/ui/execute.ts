@@ -40,7 +40,7 @@ export async function executeUi(settings: UiSettings): Promise<void> {
   try {
     server = await openServer(settings)
   } catch (error) {
-    printer.complain(errorLines(error))
+    printer.printErrorLines(errorLines(error))
     printer.answer({ type: 'failed', error: errorRecord(error) })
     await printer.flush()
     process.exit(exitCodes.usage)
@@ -49,7 +49,7 @@ export async function executeUi(settings: UiSettings): Promise<void> {
   const url = `${server.url}/ui/`
   printer.answer({ type: 'listening', url, journal })
   if (!printer.isForPrograms) {
-    printer.tell([
+    printer.printLines([
       [span('  dashboard  ', 'dim'), span(url, 'cyan')],
       [span('  journal    ', 'dim'), span(journal)],
       [span('  Ctrl+C ends it; runs continue.', 'dim')],

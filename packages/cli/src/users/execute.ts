@@ -3,7 +3,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { printable } from '../view/text.ts'
-import { commandLine, withPeople, type PeopleLook, type PeopleSettings } from './with-people.ts'
+import { commandLine, withPeople, type PeopleContext, type PeopleSettings } from './with-people.ts'
 
 export type UserRole = 'viewer' | 'operator' | 'admin'
 
@@ -39,14 +39,14 @@ export function listUsers(settings: PeopleSettings): Promise<void> {
 
 /** *Cancellation*: none; it writes a record. */
 export function addUser(settings: AddSettings): Promise<void> {
-  return withPeople(settings, async (look) => {
-    const { people, line, answer } = look
+  return withPeople(settings, async (context) => {
+    const { people, line, answer } = context
     const { name, role, tenant } = settings
     const password = settings.isPasswordGiven ? await readPassword() : undefined
     const user = await people.addUser({ name, role, tenant, password })
     await people.audit({ ...commandLine, action: 'user added', target: user.name, detail: role })
     line(`Added ${user.name} as ${role}.`)
-    const link = password === undefined ? await giveLink(look, user.name, settings.url) : {}
+    const link = password === undefined ? await giveLink(context, user.name, settings.url) : {}
     answer({ name: user.name, role, state: user.state, ...link })
   })
 }
@@ -71,16 +71,38 @@ export function changeUser(
 export function linkUser(
   settings: PeopleSettings & { readonly name: string; readonly url: string },
 ): Promise<void> {
-  return withPeople(settings, async (look) => {
-    const { name } = await look.people.findUser(settings.name)
-    const link = await giveLink(look, name, settings.url)
-    await look.people.audit({ ...commandLine, action: 'link made', target: name })
-    look.answer({ name, ...link })
+  return withPeople(settings, async (context) => {
+    const { name } = await context.people.findUser(settings.name)
+    const link = await giveLink(context, name, settings.url)
+    await context.people.audit({ ...commandLine, action: 'link made', target: name })
+    context.answer({ name, ...link })
+  })
+}
+
+/** *Cancellation*: none; it writes two records. */
+export function rotateKey(
+  settings: PeopleSettings & { readonly endSessions: boolean },
+): Promise<void> {
+  return withPeople(settings, async ({ people, line, answer }) => {
+    const { endSessions } = settings
+    const ended = await people.rotateKey({ endSessions })
+    const detail = endSessions ? 'all sessions ended' : 'sessions kept'
+    await people.audit({ ...commandLine, action: 'cookie key rotated', target: '', detail })
+    line(
+      endSessions
+        ? `Rotated the key of cookies, and ended ${ended} sessions: everyone logs in again.`
+        : 'Rotated the key of cookies. Sessions go on, and get the new signature as they are used.',
+    )
+    answer({ sessionsEnded: ended })
   })
 }
 
 /** On a terminal it is shown; elsewhere it goes to a file that only this user can read: logs are read by others. */
-async function giveLink({ people, line }: PeopleLook, name: string, url: string): Promise<object> {
+async function giveLink(
+  { people, line }: PeopleContext,
+  name: string,
+  url: string,
+): Promise<object> {
   const { secret, expiresAt } = await people.makeLink(name)
   const link = `${url}/ui/#/link/${secret}`
   if (process.stdout.isTTY) {

@@ -14,7 +14,7 @@ export interface PeopleSettings {
   readonly json: boolean
 }
 
-export interface PeopleLook {
+export interface PeopleContext {
   readonly people: People
   readonly json: boolean
   /** A line for people. */
@@ -26,7 +26,7 @@ export interface PeopleLook {
 /** *Cancellation*: none; it reads and writes a few records. */
 export async function withPeople(
   settings: PeopleSettings,
-  work: (look: PeopleLook) => Promise<void>,
+  work: (context: PeopleContext) => Promise<void>,
 ): Promise<void> {
   const out = new Output(process.stdout)
   try {

@@ -58,14 +58,14 @@ export function keysLine(model: RunModel, ui: UiState, columns: number): Line {
 }
 
 const help: readonly (readonly [key: string, meaning: string])[] = [
-  ['p r', 'pause, resume: what runs goes on, nothing new starts (SIGUSR1, SIGUSR2)'],
-  ['q', 'cancel: what runs may finish, the rest is skipped; again: abort'],
+  ['p r', 'pause, resume: running jobs continue, nothing new starts (SIGUSR1, SIGUSR2)'],
+  ['q', 'cancel: running jobs may finish, the rest is skipped; again: abort'],
   ['Ctrl+C', 'as q; a third time ends the process at once'],
   ['Ctrl+\\', 'end the process at once; --resume continues the run'],
-  ['Ctrl+Z', 'stop the process; fg goes on'],
+  ['Ctrl+Z', 'stop the process; fg continues it'],
   ['f', 'show all, only active, or only failed jobs'],
   ['w a', 'what matters now, or every job (arrows, page, home, end)'],
-  ['l', 'what jobs said, and back'],
+  ['l', 'what jobs have logged, and back'],
   ['?', 'this help, and back'],
 ]
 

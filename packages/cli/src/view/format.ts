@@ -18,6 +18,11 @@ export function formatAge(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`
 }
 
+/** What is left of a run, after another figure; `Infinity` for an end that is not known. */
+export function formatRemaining(ms: number): string {
+  return ms === Infinity ? ', end not known' : `, about ${formatAge(Math.max(1_000, ms))} left`
+}
+
 /** As {@link formatAge}, with tenths of a second up to a minute: for what runs. */
 export function formatRunning(ms: number): string {
   return ms < 59_950 ? `${Math.max(0, ms / 1_000).toFixed(1)} s` : formatAge(ms)
@@ -42,6 +47,15 @@ export function formatCount(n: number): string {
 /** `1 job`, `2 jobs`. */
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${formatCount(n)} ${n === 1 ? one : many}`
+}
+
+/** `12 kB`, `3.4 MB`. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let unit = 0
+  let amount = bytes
+  for (; amount >= 1000 && unit < units.length - 1; unit++) amount /= 1000
+  return `${unit === 0 || amount >= 10 ? Math.round(amount) : amount.toFixed(1)} ${units[unit]}`
 }
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })

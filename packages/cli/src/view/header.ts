@@ -1,6 +1,6 @@
 import type { NodeState, RunState } from '@heddle/core'
 import type { RunModel } from '../model/run-model.ts'
-import { formatAge, formatCount, formatRate } from './format.ts'
+import { formatAge, formatCount, formatRate, formatRemaining } from './format.ts'
 import { span, spread, textOf, type Line, type Span, type Style } from './line.ts'
 import { stateStyles } from './symbols.ts'
 import { truncateStart, widthOf } from './text.ts'
@@ -53,8 +53,8 @@ function timeSpans(model: RunModel, { now, remaining }: Viewport): readonly Line
   if (remaining === undefined || model.state !== 'running' || model.endedAt !== undefined) {
     return [[withRate], [elapsed]]
   }
-  const left = span(`, about ${formatAge(remaining)} left`, 'dim')
-  return [[withRate, left], [elapsed, left], [elapsed]]
+  const left = span(formatRemaining(remaining), 'dim')
+  return [[withRate, left], [elapsed, left], [withRate], [elapsed]]
 }
 
 /**
@@ -74,12 +74,15 @@ export function barLine(model: RunModel, { columns, symbols }: Viewport): Line {
     [counts.failed + counts.blocked + counts.cancelled, bar.failed, 'red'],
     [counts.skipped, bar.skipped, 'dim'],
   ]
+  const shown = parts.filter(([count]) => count > 0)
+  const isOver = shown.reduce((sum, [count]) => sum + count, 0) === total
   const spans: Span[] = []
   let left = width
-  for (const [count, symbol, style] of parts) {
-    if (count === 0) continue
-    // What there is a little of is shown too, as long as there is room.
-    const cells = Math.min(left, Math.max(1, Math.round((width * count) / total)))
+  for (const [i, [count, symbol, style]] of shown.entries()) {
+    // What there is a little of is shown too, as long as there is room: a cell for each kind, and for what is left.
+    const others = shown.length - i - 1 + (isOver ? 0 : 1)
+    const own = Math.max(1, Math.round((width * count) / total))
+    const cells = Math.max(0, Math.min(own, Math.max(1, left - others), left))
     spans.push(span(symbol.repeat(cells), style))
     left -= cells
   }
@@ -105,21 +108,28 @@ export function countsLine(model: RunModel, { columns, symbols }: Viewport): Lin
   const counts: Span[] = []
   for (const [state, word] of countOrder) {
     const count = model.counts[state]
-    if (count > 0) counts.push(span(`${formatCount(count)} ${word}`, stateStyles[state]))
+    // Before what is done: the bar has that figure too.
     if (state === 'succeeded' && model.reused > 0) {
       counts.push(span(`${formatCount(model.reused)} reused`, 'cyan'))
     }
+    if (count > 0) counts.push(span(`${formatCount(count)} ${word}`, stateStyles[state]))
   }
   const separator = span(` ${symbols.dot} `, 'dim')
   const spans: Span[] = []
+  const more = span(` ${symbols.ellipsis}`, 'dim')
   let room = columns
+  let isCut = false
   for (const [i, count] of counts.entries()) {
-    const piece = i === 0 ? [count] : [separator, count]
+    const piece = spans.length === 0 ? [count] : [separator, count]
     const width = widthOf(textOf(piece))
-    const rest = i === counts.length - 1 ? 0 : widthOf(` ${symbols.ellipsis}`)
-    if (width + rest > room) return [...spans, span(` ${symbols.ellipsis}`, 'dim')]
+    const rest = i === counts.length - 1 && !isCut ? 0 : widthOf(more.text)
+    if (width + rest > room) {
+      // A shorter one behind it may still fit.
+      isCut = true
+      continue
+    }
     spans.push(...piece)
     room -= width
   }
-  return spans
+  return isCut ? [...spans, more] : spans
 }

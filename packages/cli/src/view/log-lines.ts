@@ -10,6 +10,6 @@ export function logLines(model: RunModel, room: number): Line[] {
       lines.push([span(`${name}: `, 'dim'), span(text)])
     }
   }
-  if (lines.length === 0 && room > 0) return [[span('  no job has said anything yet', 'dim')]]
+  if (lines.length === 0 && room > 0) return [[span('  no job has logged anything yet', 'dim')]]
   return lines.reverse()
 }

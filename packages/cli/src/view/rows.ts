@@ -1,9 +1,9 @@
 /** Which nodes are shown, and one line for each. */
 import { groupFrom, type JobRow, type NodeRow, type RunModel } from '../model/run-model.ts'
 import { formatAge, formatCount, formatDuration, formatRunning, plural } from './format.ts'
-import { span, type Line, type Span } from './line.ts'
+import { span, textOf, type Line, type Span } from './line.ts'
 import { stateStyles, type Symbols } from './symbols.ts'
-import { pad, truncate, widthOf } from './text.ts'
+import { pad, truncate, truncateWords, widthOf } from './text.ts'
 import type { Filter, UiState } from './ui-state.ts'
 import type { Viewport } from './viewport.ts'
 
@@ -124,7 +124,9 @@ function detailsOf(row: NodeRow, viewport: Viewport, layout: LineLayout): Span[]
   switch (row.state) {
     case 'running': {
       const running = runningSpans(row, viewport, layout)
-      const progress = row.progress === undefined ? [] : [span(`  ${row.progress}`)]
+      const used = layout.room - widthOf(textOf(running)) - 2
+      const progress =
+        row.progress === undefined ? [] : [span(`  ${progressText(row.progress, used)}`)]
       const parts = partSpans(row, dot)
       if (row.attempt === 0) return [...running, ...progress, ...parts]
       const problem = row.problem === undefined ? '' : ` ${dot} after ${row.problem}`
@@ -148,14 +150,16 @@ function detailsOf(row: NodeRow, viewport: Viewport, layout: LineLayout): Span[]
     case 'cancelled':
       return [span(`stopped after ${took(row)}`, 'dim')]
     case 'blocked':
-      return [span(`blocked by "${row.blockedBy ?? ''}"`, 'dim')]
+      return [span(firstFitting(blockedForms(row), layout.room), 'dim')]
     case 'suspended': {
       const [text, style] =
         row.progress === undefined
           ? ([row.waitsFor ?? 'suspended', 'dim'] as const)
           : ([row.progress, undefined] as const)
       if (layout.hasPlace) {
-        return [...runningSpans(row, viewport, layout), span('  '), span(text, style)]
+        const running = [...runningSpans(row, viewport, layout), span('  ')]
+        const waits = firstFitting(waitForms(text), layout.room - widthOf(textOf(running)))
+        return [...running, span(waits, style)]
       }
       // In a narrow terminal the word that counts, the name of a signal for instance, goes before the time.
       const waits = firstFitting(waitForms(text), layout.room)
@@ -190,6 +194,17 @@ function waitForms(text: string): string[] {
   const [, until] = /^sleeps (until .+)$/.exec(text) ?? []
   if (until === undefined) return [text]
   return [text, until, until.replace(/\d{4}-(\d\d-\d\d \d\d:\d\d).*/, '$1')]
+}
+
+/** `49 %: 97 of 200`; only the percentage where not even the first figure behind it fits. */
+function progressText(progress: string, room: number): string {
+  const [, percent] = /^(\d+ %): /.exec(progress) ?? []
+  if (percent === undefined || widthOf(progress) <= room) return progress
+  return /\d/.test(truncateWords(progress, room).slice(percent.length)) ? progress : percent
+}
+
+function blockedForms({ blockedBy = '' }: NodeRow): string[] {
+  return [`blocked by "${blockedBy}"`, `by "${blockedBy}"`]
 }
 
 /** Why a node failed; the name of a map is in its row already. */
@@ -309,17 +324,18 @@ interface ActiveEntries {
 
 /** What is under way, at most a screen of it: jobs with many running nodes in one line each. */
 function activeEntries(model: RunModel, room: number): ActiveEntries {
-  const entries: Entry[] = []
+  const groups: Entry[] = []
+  const single: Entry[] = []
   let grouped = 0
-  let groups = 0
   for (const job of model.runningJobs) {
     const [oldest] = job.running
     if (job.running.size >= groupFrom) {
       grouped += job.running.size
-      groups++
-      if (entries.length < room) entries.push({ group: job, state: 'running', row: oldest! })
-    } else if (entries.length < room) for (const row of job.running) entries.push({ row })
+      groups.push({ group: job, state: 'running', row: oldest! })
+    } else if (single.length < room) for (const row of job.running) single.push({ row })
   }
+  // Groups first: a screen of few rows must not count most of the work among "and 6 more".
+  const entries = [...groups, ...single]
   for (const state of ['suspended', 'retrying'] as const) {
     for (const row of model.in(state)) {
       if (entries.length >= room) break
@@ -327,7 +343,7 @@ function activeEntries(model: RunModel, room: number): ActiveEntries {
     }
   }
   const { running, suspended, retrying } = model.counts
-  return { entries, size: running - grouped + groups + suspended + retrying }
+  return { entries, size: running - grouped + groups.length + suspended + retrying }
 }
 
 function cutActive({ entries, size }: ActiveEntries, room: number): readonly Entry[] {
@@ -346,7 +362,8 @@ function waitingEntries({ waiting }: Viewport): Entry[] {
   const seen = new Set<string>()
   for (const { row, state, text } of waiting) {
     if (row.job.counts[state] < groupFrom) {
-      if (row.state === 'waiting' || row.state === 'ready') entries.push({ row, why: text })
+      // What was said of a node that waited is not true of one that is ready: the next answer comes soon.
+      if (row.state === state) entries.push({ row, why: text })
       continue
     }
     const group = `${state} ${row.job.name}`
@@ -371,5 +388,10 @@ function lastTroubles(model: RunModel, count: number, room: number): Entry[] {
   if (count <= room) return rows(room)
   if (room === 0) return []
   const shown = rows(room - 1)
-  return [{ more: `${formatCount(count - shown.length)} more failed (f shows them)` }, ...shown]
+  const more = formatCount(count - shown.length)
+  const text =
+    model.counts.cancelled === 0
+      ? `${more} more failed (f shows them)`
+      : `${more} more failed or stopped: press f`
+  return [{ more: text }, ...shown]
 }

@@ -151,7 +151,7 @@ function wholeWords(text: string, kept: string): string {
   const words = belongsToFigure.test(next)
     ? whole.replace(/\s*[\d.,]+$/, '')
     : whole.replace(/(?:,\s[\d.,]+|\s*[\d.,]+ of)$/, '')
-  // A mark that leads to what is missing.
+  // Punctuation in front of the part that was cut off.
   return words.replace(/(?:[,;:]|\s[-·])+$/, '')
 }
 

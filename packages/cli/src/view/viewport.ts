@@ -23,7 +23,7 @@ export interface Viewport {
   readonly rows: number
   /** On the clock's monotonic scale. */
   readonly now: number
-  /** Milliseconds until the run ends, where that is known. */
+  /** Milliseconds until the run ends, where that is known; `Infinity` while a node waits for something without a known end. */
   readonly remaining: number | undefined
   /** What will start next. */
   readonly waiting: readonly WaitingNotice[]

@@ -14,8 +14,9 @@ interface Unit {
   isCommand: boolean
 }
 
-/** A figure stays with its unit. */
-const unitOfMeasure = /^(?:ms|s|min|h|%|[kMG]?B)(?![\p{L}\p{N}])/u
+/** A figure stays with its unit, and with the state of the jobs that it counts. */
+const unitOfMeasure =
+  /^(?:ms|s|min|h|%|[kMG]?B|failed|blocked|stopped|skipped|succeeded)(?![\p{L}\p{N}])/u
 
 /**
  * The line in as many lines as it needs, the later ones indented as far as its label. A command ends with a backslash where

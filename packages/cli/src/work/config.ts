@@ -1,11 +1,13 @@
 /** The config file of a worker. */
+import type { WorkerConcurrency } from '@heddle/worker'
+import { isWorkerConcurrency } from './concurrency.ts'
 import { isCount, isText, isTexts, readSettingsFile, type Fields } from './settings-file.ts'
 
 interface WorkFields {
   readonly server: string
   readonly jobs: string
   readonly name: string
-  readonly concurrency: number
+  readonly concurrency: WorkerConcurrency
   readonly capabilities: readonly string[]
   readonly tags: readonly string[]
   /** Milliseconds. */
@@ -21,7 +23,10 @@ const fields: Fields<WorkFields> = {
   server: ['an address such as https://host:4500', isText],
   jobs: ['the path of a module', isText],
   name: ['a name', isText],
-  concurrency: ['a whole number of at least 1', isCount],
+  concurrency: [
+    'a whole number of at least 1, or one for each place: { "loop": 50, "thread": 2 }',
+    isWorkerConcurrency,
+  ],
   capabilities: ['a list of words', isTexts],
   tags: ['a list of words', isTexts],
   stopDeadline: ['milliseconds', isCount],

@@ -3,13 +3,13 @@
  *
  *   loading ──▶ working ── SIGINT, SIGTERM, SIGHUP ──▶ stopping ──▶ exit 0
  *      │           │                                     └── a second signal ──▶ exit 130, 143
- *      │           └── no work and --exit-when-idle ──▶ exit 0; refused ──▶ exit 3; other protocol ──▶ exit 4
+ *      │           └── no work and --exit-when-idle ──▶ exit 0; its network thread died ──▶ exit 1; refused ──▶ exit 3;
+ *      │               other protocol ──▶ exit 4
  *      └── could not start: settings, module, or another worker in this folder ──▶ exit 2
  */
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { isError } from '@heddle/core'
-import { Worker, type WorkerEnd, type WorkerEvent } from '@heddle/worker'
+import { Worker, type WorkerConcurrency, type WorkerEnd, type WorkerEvent } from '@heddle/worker'
 import { holdLock, systemKernel } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
@@ -18,6 +18,7 @@ import { errorLines } from '../output/report-error.ts'
 import { loadModule } from '../run/load-module.ts'
 import { Screen, painted } from '../terminal/screen.ts'
 import { fit, paint, span, textOf } from '../view/line.ts'
+import { leasesAtATime } from './concurrency.ts'
 import { WorkView } from './view.ts'
 
 export interface WorkSettings {
@@ -26,7 +27,7 @@ export interface WorkSettings {
   /** The module, from the current folder. */
   readonly jobs: string
   readonly name: string | undefined
-  readonly concurrency: number | undefined
+  readonly concurrency: WorkerConcurrency | undefined
   readonly capabilities: readonly string[] | undefined
   readonly tags: readonly string[] | undefined
   /** One worker at a time works in it. */
@@ -51,8 +52,8 @@ const signals = {
  */
 export async function executeWork(settings: WorkSettings): Promise<void> {
   const printer = new Printer(settings, systemKernel.clock)
-  const { concurrency = availableParallelism() } = settings
-  const view = new WorkView(settings.server, concurrency)
+  const { concurrency } = settings
+  const view = new WorkView(settings.server, leasesAtATime(concurrency))
   let worker: Worker
   try {
     const { server, token, name, capabilities, tags, exitWhenIdle } = settings
@@ -75,7 +76,9 @@ export async function executeWork(settings: WorkSettings): Promise<void> {
       },
     })
   } catch (error) {
-    printer.complain(errorLines(error, '', isError(error, 'HDL_LOCKED') ? lockedHelp : undefined))
+    printer.printErrorLines(
+      errorLines(error, '', isError(error, 'HDL_LOCKED') ? lockedHelp : undefined),
+    )
     printer.answer({ type: 'failed', error: errorRecord(error) })
     await printer.flush()
     process.exit(exitCodes.usage)
@@ -86,7 +89,7 @@ export async function executeWork(settings: WorkSettings): Promise<void> {
   screen?.hide()
   printer.answer({ type: 'ended', ok: end.exitCode === 0, why: end.why, message: end.message })
   if (end.exitCode === 0) say(printer, 'ended', end.message)
-  else printer.complain([[span(`heddle: ${end.message}`, 'red')]])
+  else printer.printErrorLines([[span(`heddle: ${end.message}`, 'red')]])
   await printer.flush()
   process.exit(exitCodeOf(end))
 }
@@ -131,7 +134,7 @@ function stopOnSignals(worker: Worker, { stopDeadline }: WorkSettings, printer: 
       say(printer, 'stopping', `${signal}: what runs may finish, again to stop at once`)
       // run() reports the end; a stop that fails must not end the process with a stack.
       worker.stop({ deadline: stopDeadline }).catch((error: unknown) => {
-        printer.complain(errorLines(error))
+        printer.printErrorLines(errorLines(error))
       })
     })
   }
@@ -142,6 +145,8 @@ function exitCodeOf({ why }: WorkerEnd): ExitCode {
     case 'stopped':
     case 'idle':
       return exitCodes.ok
+    case 'broken':
+      return exitCodes.failed
     case 'refused':
       return exitCodes.refused
     case 'version':
@@ -169,7 +174,7 @@ function report(event: WorkerEvent, printer: Printer, { server }: WorkSettings):
       break
     case 'trouble':
       if (printer.isLive) break
-      printer.complain([[span(`heddle: ${event.message}`, 'yellow')]])
+      printer.printErrorLines([[span(`heddle: ${event.message}`, 'yellow')]])
       break
   }
 }
@@ -177,5 +182,5 @@ function report(event: WorkerEvent, printer: Printer, { server }: WorkSettings):
 /** For people only: programs read the JSON lines. */
 function say(printer: Printer, word: string, text: string): void {
   if (!printer.isForPrograms && !printer.isLive)
-    printer.tell([[span(`  ${word.padEnd(10)} `, 'dim'), span(text)]])
+    printer.printLines([[span(`  ${word.padEnd(10)} `, 'dim'), span(text)]])
 }

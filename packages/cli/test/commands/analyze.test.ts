@@ -159,7 +159,7 @@ test('targets: lines, a function, standard input, a file elsewhere', async (t) =
   assert.deepEqual([findings.length, findings[0]!.file], [1, 'snippet.ts'])
 })
 
-test('--changed-since: only what was changed, and a revision that is not there is told', async (t) => {
+test('--changed-since: only what was changed, and a revision that is not there is reported', async (t) => {
   const folder = await project(t, { 'a.ts': race, 'b.ts': race.replace('connect', 'reconnect') })
   const git = (...args: string[]): void => {
     const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com']
@@ -238,7 +238,7 @@ test('the other formats: Markdown in the structure of seed 003, SARIF, annotatio
   assert.equal(await readFile(path.join(folder, 'out.sarif'), 'utf8'), sarif.stdout)
 })
 
-test('a baseline: what was there is known, what is new fails, what is repaired is told', async (t) => {
+test('a baseline: what was there is known, what is new fails, what is repaired is reported', async (t) => {
   const folder = await project(t, { 'src/a.ts': race })
   const written = await analyze(folder, '--write-baseline')
   assert.equal(written.code, 0)
@@ -456,7 +456,7 @@ test('--watch answers again after every change, and ends with 0', async (t) => {
   assert.match(program.stderr, /^src\/b\.ts changed\n/)
 })
 
-test('options that contradict each other are told', async (t) => {
+test('options that contradict each other are refused', async (t) => {
   const folder = await project(t, {})
   const cases: [args: string[], error: RegExp][] = [
     [['--watch', '-'], /'--watch' cannot be used with '-'/],

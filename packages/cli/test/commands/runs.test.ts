@@ -211,7 +211,7 @@ test('a run that is being written, then killed, then resumed: read at every poin
   await stage.started('b')
   await stage.finish('a')
   await stage.started('c')
-  // A start is written without waiting for it, a success is: once it is told, all before it is on disk.
+  // A start is written without waiting for it, a success is: once it is reported, all before it is on disk.
   await stage.finish('d')
   await program.printed(/ done +d in /)
 

@@ -21,6 +21,8 @@ const sound: PostgresReport = {
   known: 9,
   mayMigrate: true,
   mayWrite: true,
+  isReadOnly: false,
+  encoding: 'UTF8',
   transport: { tls: 'TLSv1.3', isVerified: true, isLocal: false },
   pooler: 'none',
   connections: { most: 97, used: 20, needed: 7 },
@@ -31,15 +33,13 @@ const sound: PostgresReport = {
 const problems = (report: Partial<PostgresReport>): Check[] =>
   checksOf({ ...sound, ...report }).filter(({ ok }) => !ok)
 
-test('a sound PostgreSQL has seven checks and no advice', () => {
+test('a sound PostgreSQL has eight checks and no advice', () => {
   const checks = checksOf(sound)
   assert.deepEqual(
     checks.map(({ name, ok, help }) => [name, ok, help]),
-    ['postgres', 'tls', 'pooler', 'connections', 'rights', 'clock', 'durability'].map((name) => [
-      name,
-      true,
-      undefined,
-    ]),
+    ['postgres', 'tls', 'pooler', 'connections', 'rights', 'encoding', 'clock', 'durability'].map(
+      (name) => [name, true, undefined],
+    ),
   )
 })
 
@@ -70,6 +70,14 @@ const unsound: [string, Partial<PostgresReport>, string, RegExp][] = [
     'rights',
     /owner/,
   ],
+  [
+    'a right to write the tables, and none to make those of the next week',
+    { tables: 9, mayMigrate: false },
+    'rights',
+    /owner/,
+  ],
+  ['a replica', { tables: 9, isReadOnly: true }, 'rights', /primary/],
+  ['an encoding that lacks characters', { encoding: 'LATIN1' }, 'encoding', /UTF8/],
   ['a clock that differs', { clockDifference: -6_000 }, 'clock', /NTP/],
   ['fsync turned off', { risks: ['fsync = off'] }, 'durability', /lost/],
 ]
@@ -96,7 +104,7 @@ test('heddle doctor --store looks at a real PostgreSQL, and says what to do', as
   })
   // The cluster of the tests has fsync turned off.
   assert.equal(code, 1, stdout)
-  for (const name of ['postgres', 'tls', 'pooler', 'connections', 'rights', 'clock']) {
+  for (const name of ['postgres', 'tls', 'pooler', 'connections', 'rights', 'encoding', 'clock']) {
     assert.match(stdout, new RegExp(`^✓ ${name} `, 'm'))
   }
   assert.match(stdout, /^✗ durability +fsync = off.*\n +What was acknowledged can be lost/m)

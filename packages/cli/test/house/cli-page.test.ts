@@ -31,7 +31,7 @@ const commands = [
   'doctor',
   'ui',
   'work',
-  ...['list', 'add', 'block', 'unblock', 'link'].map((name) => `users ${name}`),
+  ...['list', 'add', 'block', 'unblock', 'link', 'rotate-key'].map((name) => `users ${name}`),
   ...['list', 'show', 'add', 'pause', 'resume', 'delete'].map((name) => `schedules ${name}`),
   ...['list', 'retry', 'cancel'].map((name) => `computations ${name}`),
   ...['list', 'add', 'revoke'].map((name) => `tokens ${name}`),

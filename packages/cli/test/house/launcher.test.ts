@@ -164,7 +164,7 @@ test('an older Node is replaced by the pinned one', { skip: windows }, async () 
 })
 
 test(
-  'where there is no better Node, or that one is too old as well, it is told what to install',
+  'where there is no better Node, or that one is too old as well, the message says what to install',
   { skip: windows },
   async () => {
     const old = pretend('old.mjs', 'true')
@@ -175,8 +175,12 @@ test(
     const args = [...old, path.join(alone, 'heddle.js')]
     const first = spawnSync(process.execPath, args, { encoding: 'utf8', env: cleanEnv() })
     assert.equal(first.status, 2)
-    assert.match(first.stderr, /Node 22\.18 or newer is needed, this is 20\.1\.0/)
-    assert.match(second.stderr, /Node 24\.11 or newer is needed, this is 20\.1\.0/, 'a checkout')
+    assert.match(first.stderr, /Heddle needs Node 22\.18 or newer; this is Node 20\.1\.0/)
+    assert.match(
+      second.stderr,
+      /Heddle needs Node 24\.11 or newer; this is Node 20\.1\.0/,
+      'a checkout',
+    )
   },
 )
 

@@ -1,43 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { ConsolePage, patternOf, root } from '../support/console-page.ts'
 import { Program } from '../support/program.ts'
 
-const root = path.resolve(import.meta.dirname, '../../../..')
-const page = readFileSync(path.join(root, 'docs/guide/serve.md'), 'utf8')
-
-interface Command {
-  readonly line: string
-  readonly output: readonly string[]
-}
-
-/** What is typed and printed in the fences marked `console`. */
-function commands(): Command[] {
-  const lines = Array.from(page.matchAll(/^```console\n([^]*?)^```$/gm), ([, text]) => text!)
-    .join('')
-    .trimEnd()
-    .split('\n')
-  const found: { line: string; output: string[] }[] = []
-  for (const line of lines) {
-    if (line.startsWith('$ ')) found.push({ line: line.slice(2), output: [] })
-    else found.at(-1)!.output.push(line)
-  }
-  return found
-}
-
-/** `…` stands for anything. */
-function pattern(output: readonly string[]): RegExp {
-  const lines = output.map((line) =>
-    line
-      .split('…')
-      .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-      .join('.*'),
-  )
-  return new RegExp(`^${lines.join('\\n')}\\n?$`)
-}
+const page = new ConsolePage('docs/guide/serve.md')
 
 const hasCurl = /^curl (\d+)\.(\d+)/.exec(
   spawnSync('curl', ['--version'], { encoding: 'utf8' }).stdout,
@@ -49,10 +19,7 @@ test('docs/guide/serve.md: every curl answers what is printed below it', { skip 
   // Below the checkout, where the packages can be imported by name.
   const folder = mkdtempSync(path.join(root, '.doctest-serve-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const fences = Array.from(
-    page.matchAll(/^```ts\n(\/\/ jobs\.ts[^]*?)^```$/gm),
-    ([, code]) => code,
-  )
+  const fences = page.fences('jobs.ts')
   assert.equal(fences.length, 2)
   writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(path.join(folder, 'jobs.ts'), fences.join('\n'))
@@ -62,13 +29,13 @@ test('docs/guide/serve.md: every curl answers what is printed below it', { skip 
   const [, url] = await program.printed(
     /serving +3 jobs on (\S+): nap, square, words; store sqlite/,
   )
-  const typed = commands()
+  const typed = page.commands
   assert.ok(typed.length >= 20, `${typed.length} commands`)
   for (const { line, output } of typed) {
     assert.match(line, /curl /)
     const own = line.replaceAll('http://127.0.0.1:4500', url!)
     const { stdout } = await promisify(execFile)('sh', ['-c', own], { encoding: 'utf8' })
-    assert.match(stdout, pattern(output), line)
+    assert.match(stdout, patternOf(output), line)
   }
   assert.equal(await program.ended(), 1)
   assert.match(

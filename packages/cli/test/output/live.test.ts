@@ -159,7 +159,10 @@ test('why nodes wait is asked for the next ones, not more often than needed', as
   const { clock, reporter, shown } = open(['a', 'b:a', 'c:b'])
   let asked = 0
   const scheduler = {
-    explain: (name: string) => (asked++, { why: 'dependencies', text: `waits, says ${name}` }),
+    explain: (name: string) => (
+      asked++,
+      { why: 'dependencies', on: [], text: `waits, says ${name}` }
+    ),
   }
   reporter.started({ scheduler } as unknown as Run)
   await clock.advance(80)
@@ -191,6 +194,28 @@ test('a group of waiting nodes stays on the screen when the one that was asked a
   await clock.advance(100)
   assert.match(shown(), /◌ nothing ×11 {2}page 0 waits/)
   assert.match(shown(), /● page 0/)
+  reporter[Symbol.dispose]()
+})
+
+test('M5: what waits for a map calls it running while its elements run', async () => {
+  const { clock, reporter, shown } = open(['m', 'b:m'])
+  const scheduler = {
+    explain: () => ({
+      why: 'dependencies',
+      on: [{ name: 'm', state: 'suspended' }],
+      total: 1,
+      text: 'waits for "m" (suspended)',
+    }),
+  }
+  reporter.started({ scheduler } as unknown as Run)
+  reporter.observe(node('m', 'running'))
+  reporter.observe(node('m', 'suspended'))
+  await clock.advance(500)
+  assert.match(shown(), /○ b {2}waits for "m" \(suspended\)/)
+  const part = { type: 'part', at: 500, name: 'm', path: '[0]', attempt: 0 } as const
+  reporter.observe({ ...part, state: 'running' })
+  await clock.advance(500)
+  assert.match(shown(), /○ b {2}waits for "m" \(running 1\.0 s\)/)
   reporter[Symbol.dispose]()
 })
 
@@ -308,4 +333,45 @@ test('P12 a view that fails gives the terminal back and lets the run go on', asy
   await clock.advance(5_000)
   assert.deepEqual(failures.map(String), ['Error: no symbols'])
   assert.equal(terminal.emulator.cursorVisible, true)
+})
+
+test('a wait without a known end is said, and no time is given for what is left', async () => {
+  const clock = new VirtualClock()
+  const terminal = new Fake(100, 20)
+  const durations = new Map([['order', 1_000]])
+  const reporter = new LiveReporter(planOf(['order', 'nap'], { durations }, clock), {
+    terminal,
+    keys: true,
+    color: false,
+    symbols: unicodeSymbols,
+    onFailure: (error) => assert.fail(String(error)),
+  })
+  const waits: Record<string, object> = {
+    order: { text: 'waits for the signal "approval"', waitsFor: { signal: 'approval' } },
+    nap: { text: 'sleeps', waitsFor: { until: clock.wallTime() + 60_000 } },
+  }
+  const explain = (name: string): object => ({
+    name,
+    state: 'suspended',
+    why: 'suspended',
+    ...waits[name],
+  })
+  reporter.started({ scheduler: { explain } } as unknown as Run)
+  reporter.observe({ type: 'state', at: 0, state: 'running' })
+  reporter.observe({ type: 'start', at: 0, nodes: 2 })
+  for (const name of ['order', 'nap']) {
+    reporter.observe(node(name, 'running'))
+    reporter.observe(node(name, 'suspended'))
+  }
+  const top = (): string =>
+    terminal.emulator.everything.findLast((line) => /nightly\.ts/.test(line))!
+  await clock.advance(5_000)
+  assert.match(top(), /5 s, end not known$/)
+  assert.match(terminal.emulator.everything.join('\n'), /order .+ waits for the signal "approval"/)
+  // It goes on: from here on only the nap is waited for.
+  reporter.observe(node('order', 'running'))
+  reporter.observe(node('order', 'succeeded'))
+  await clock.advance(1_000)
+  assert.match(top(), /6 s, about 54 s left$/)
+  reporter[Symbol.dispose]()
 })

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { VirtualClock } from '@heddle/core/testing'
 import { Output } from '../../src/output/output.ts'
 
-test('when the reader has left nothing is written any more, and nobody is told', async () => {
+test('when the reader has left nothing is written any more, and nothing is reported', async () => {
   const written: string[] = []
   const listeners: ((error: Error) => void)[] = []
   const output = new Output({

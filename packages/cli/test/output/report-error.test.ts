@@ -13,6 +13,15 @@ test('our errors: what happened, what to do, the code', () => {
   ])
 })
 
+test('the help for a wrong option names the code that passed it, or where the command has it from', () => {
+  const details = { option: 'key', value: '', expected: 'a name' }
+  const inCode = show(new HeddleError('HDL_BAD_OPTION', details)).at(-1)!
+  assert.match(inCode, /^ +Correct the value where it is passed: the stack .* line of code\. /)
+  assert.doesNotMatch(inCode, /command line/)
+  const ours = Object.assign(new HeddleError('HDL_BAD_OPTION', details), { stack: 'Error: x' })
+  assert.match(show(ours).at(-1)!, /on the command line, in the code, or in the settings file/)
+})
+
 test('an error of a module: the line it is about, and the help of an error of ours inside', () => {
   const cause = Object.assign(new SyntaxError('Expression expected'), {
     stack: '/w/a.ts:2\nexport default [\n^^^^^^\n\nSyntaxError: Expression expected',

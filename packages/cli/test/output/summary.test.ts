@@ -3,6 +3,7 @@ import test from 'node:test'
 import { Graph, HeddleError, job, startRun, type GraphResult } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
 import { seededRandom } from '@heddle/core/lowlevel'
+import { failedElements } from '../../src/output/failed-elements.ts'
 import { failureLines, summaryLines, type SummaryInput } from '../../src/output/summary.ts'
 import { textOf } from '../../src/view/line.ts'
 import { unicodeSymbols } from '../../src/view/symbols.ts'
@@ -18,6 +19,7 @@ function summarize(result: GraphResult, more: Partial<SummaryInput> = {}): strin
     gap: undefined,
     journal: undefined,
     resume: undefined,
+    failedElements: [],
     symbols: unicodeSymbols,
     ...more,
   }
@@ -205,4 +207,30 @@ test('a failed element has the help of its own error before that of its map', ()
     helps.map((line) => line.trim()),
     [cause.help, error.help],
   )
+})
+
+test('elements that failed in a map that succeeded are counted, the first with their errors', async () => {
+  const graph = new Graph()
+  const check = job({ name: 'check' }, (n: number) => {
+    if (n % 2 === 1) throw new RangeError(`${n} is odd`)
+    return n
+  })
+  const over = (): number[] => Array.from({ length: 10 }, (_, i) => i)
+  graph.map('rows', check, { over, failures: 'collect' })
+  graph.map('counted', check, { over, failures: { atMost: 5 }, collect: false })
+  graph.map('stopped', check, { over })
+  graph.map('fine', check, { over: () => [2], failures: 'collect' })
+  const { result } = await startRun(graph)
+  const ended = await result
+  const lines = summarize(ended, { failedElements: failedElements(graph, ended) })
+  const at = lines.findIndex((line) => line.includes('5 of 10 elements failed'))
+  assert.deepEqual(lines.slice(at, at + 7), [
+    '  ! rows: 5 of 10 elements failed; the map has collected them',
+    '      [1] RangeError: 1 is odd',
+    '      [3] RangeError: 3 is odd',
+    '      [5] RangeError: 5 is odd',
+    '      and 2 more',
+    '  ! counted: 5 of 10 elements failed; the map has collected them',
+    '',
+  ])
 })

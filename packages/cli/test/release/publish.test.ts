@@ -127,10 +127,11 @@ test('a registry that refuses: exit code 1, the reason, what to do', async () =>
   assert.match(stdout, /✗ @cli\/a@1\.0\.2 +failed/)
   assert.match(stdout, /⊘ @cli\/b@1\.0\.2 +blocked by @cli\/a/)
   assert.match(stdout, /0 of 2 packages on the registry/)
-  assert.match(stdout, /Run the same command again to finish/)
+  assert.match(stdout, /Correct the rights or the token/)
+  assert.match(stdout, /Correct what is named above, then release again/)
 })
 
-test('a folder that is no workspace: exit code 2 and a clear word', async () => {
+test('a folder that is not a workspace: exit code 2 and a clear message', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-nothing-'))
   const { code, stderr } = await runProgram(['release', 'publish'], { cwd: folder })
   rmSync(folder, { recursive: true })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PackageReport, ReleaseReport } from '@heddle/release'
+import type { PackageReport, Problem, ReleaseReport } from '@heddle/release'
 import { reportLines, type Around } from '../../src/release/report-lines.ts'
 import { paint } from '../../src/view/line.ts'
 import { unicodeSymbols } from '../../src/view/symbols.ts'
@@ -37,7 +37,7 @@ function textOf(
   return lines.map((line) => paint(line, false)).join('\n')
 }
 
-const failedWith = (stage: 'check' | 'manifest' | 'upload', code: string): PackageReport =>
+const failedWith = (stage: Problem['stage'], code: string): PackageReport =>
   packageReport({ problems: [{ stage, code, message: 'It failed.' }] })
 
 test('16 "Run the same command again" stands only where that may help', () => {
@@ -47,6 +47,9 @@ test('16 "Run the same command again" stands only where that may help', () => {
     failedWith('check', 'HDL_TAG_TAKEN'),
     failedWith('check', 'HDL_TAG_BACKWARDS'),
     failedWith('upload', 'HDL_PACKAGE_REFUSED'),
+    failedWith('upload', 'HDL_REGISTRY_AUTH'),
+    failedWith('build', 'HDL_COMMAND_FAILED'),
+    failedWith('pack', 'HDL_COMMAND_FAILED'),
     failedWith('manifest', 'HDL_WORKSPACE_INVALID'),
     packageReport({ outcome: 'conflict' }),
   ]) {
@@ -55,6 +58,8 @@ test('16 "Run the same command again" stands only where that may help', () => {
   }
   const passing = failedWith('upload', 'HDL_REGISTRY_UNAVAILABLE')
   assert.match(textOf([passing]), again)
+  assert.match(textOf([failedWith('smoke', 'HDL_COMMAND_FAILED')]), again)
+  assert.match(textOf([failedWith('upload', 'HDL_ARTIFACT_CHANGED')]), again)
   assert.match(textOf([passing, failedWith('check', 'HDL_TAG_TAKEN')]), again)
   assert.doesNotMatch(textOf([packageReport({ outcome: 'published' })], { ok: true }), correct)
 })
@@ -67,6 +72,13 @@ test('16 a cancelled stage is one word, without help for programs', () => {
   const text = textOf([packageReport({ outcome: 'published', problems })], { isCancelled: true })
   assert.match(text, /\n {4}tag: cancelled\n/)
   assert.doesNotMatch(text, /source|SIGTERM/)
+})
+
+test('16 a release that was cancelled is finished by the same command, whatever it had come to', () => {
+  const published = packageReport({ outcome: 'published' })
+  const text = textOf([published, packageReport({ outcome: 'blocked' })], { isCancelled: true })
+  assert.match(text, /Run the same command again/)
+  assert.doesNotMatch(text, /Correct what is named above/)
 })
 
 test('16 an empty release says that there is nothing to release', () => {

@@ -183,12 +183,13 @@ test('15 GitHub gets a release with the notes of each package, once', async () =
 
 test('15 the smoke test imports each entry point', async () => {
   using repo = repository('@imp', { a: [] }, { smoke: { installOnly: ['@imp/browser'] } })
-  const broken = { '.': './index.js', './part': './missing.js' }
-  repo.write('packages/a/package.json', { name: '@imp/a', version: '1.0.0', exports: broken })
+  const exports = { '.': './index.js', './part': './part.js' }
+  repo.write('packages/a/package.json', { name: '@imp/a', version: '1.0.0', exports })
   repo.write('packages/a/index.js', '')
+  repo.write('packages/a/part.js', `require('./missing.js')\n`)
   repo.write('packages/browser/package.json', { name: '@imp/browser', version: '1.0.0' })
   repo.write('packages/browser/index.js', 'window.open()\n')
-  repo.commit('an entry point without a file')
+  repo.commit('an entry point that lacks a file')
   repo.hasSmoke = true
   const { code, result } = await repo.release('publish')
   assert.equal(code, 1)

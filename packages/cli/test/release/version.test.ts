@@ -51,6 +51,17 @@ function changesetsRepository(scope: string): FlowRepository {
   return repo
 }
 
+test('L5 a first release with a pending changeset: it is refused for the changeset, not for what it needs', async () => {
+  using repo = changesetsRepository('@fresh')
+  repo.write('.changeset/one.md', intent({ '@fresh/b': 'minor' }, 'Add x.'))
+  repo.commit('x')
+  for (const more of [[], ['--from', 'changesets']]) {
+    const { code, stderr } = await repo.release('publish', ...more)
+    assert.equal(code, 2)
+    assert.match(stderr, /heddle release version[^]*HDL_CHANGES_PENDING/)
+  }
+})
+
 test('changesets, three releases: each is versioned, published and read back; none is lost', async () => {
   using repo = changesetsRepository('@flow')
   const first = await repo.release('publish')

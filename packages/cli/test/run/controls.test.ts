@@ -110,7 +110,7 @@ function fakeInput(): PassThrough & { isRaw: boolean } {
   })
 }
 
-test('C4: Ctrl+Z: the time in which the process is stopped is told, and the terminal is given back for it', (t) => {
+test('C4: Ctrl+Z: the time in which the process is stopped is reported, and the terminal is given back for it', (t) => {
   const { controls, happened } = open()
   using _ = controls
   const input = fakeInput()

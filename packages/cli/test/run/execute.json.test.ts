@@ -40,7 +40,7 @@ test('--json: only objects on standard output, the last one is the result', asyn
   assert.match(stderr, /1 failed, 2 blocked, 3 succeeded/)
 })
 
-test('--json: a run that could not start is told as an object too', async () => {
+test('--json: a run that could not start is reported as an object too', async () => {
   const { code, objects, stderr } = await runProgram(['run', 'nowhere.ts', '--json'], { cwd })
   assert.equal(code, 2)
   const [result] = objects

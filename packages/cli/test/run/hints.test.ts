@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Graph, HeddleError, job } from '@heddle/core'
-import { helpFor, hintFor } from '../../src/run/hints.ts'
+import { helpFor, helpForUnreadable, hintFor } from '../../src/run/hints.ts'
 
 test('errors that an option of the command line solves come with that option', () => {
   const changed = new HeddleError('HDL_GRAPH_CHANGED', { run: 'r1', differences: ['"d" is new'] })
@@ -42,4 +42,15 @@ test('a changed graph under a key: other work needs another key', () => {
     /"k1" belongs to run r1: .* another key/,
   )
   assert.equal(helpFor(changed, { ...context, key: undefined }), undefined)
+})
+
+test('a file of which nothing can be read is probably not a journal', () => {
+  const damage = { path: 'notes.db', problem: 'file is not a database', runs: 0, rows: 0 }
+  const error = new HeddleError('HDL_JOURNAL_DAMAGED', damage)
+  const help = /^If notes\.db is not a journal, name the right file with `--journal sqlite:FILE`/
+  assert.match(helpForUnreadable(error)!, help)
+  assert.match(helpFor(error, { file: 'a.ts', key: undefined, graph: undefined })!, help)
+  const some = new HeddleError('HDL_JOURNAL_DAMAGED', { ...damage, runs: 2, rows: 9 })
+  assert.equal(helpForUnreadable(some), undefined)
+  assert.equal(helpForUnreadable(new Error('other')), undefined)
 })

@@ -125,7 +125,7 @@ test('an import that fails says why and where', async () => {
   )
 })
 
-test('a thread job without its module is told where it is defined', async () => {
+test('a thread job without its module is reported with the place of its definition', async () => {
   const message = await failing(fixture('no-module.ts'), 'HDL_LOAD_FAILED')
   assert.match(
     message,

@@ -48,3 +48,22 @@ test('the command is what was typed, with the run', () => {
       ` --journal sqlite:x.db --only 'unit test' lint --resume r1 -- --month 'it'\\''s'`,
   )
 })
+
+test('a run that was retried is retried again: the limits that the journal has are not repeated', () => {
+  const retried: RunSettings = {
+    ...settings,
+    concurrency: 5,
+    retries: 0,
+    timeout: 600_000,
+    title: 'build.ts',
+    args: ['--month', '7'],
+    resume: 'r1',
+    retried: { file: undefined, args: [] },
+  }
+  assert.equal(resumeCommand('r1', retried, {}), 'heddle runs retry r1')
+  const typed = { ...retried, journal: 'sqlite:x.db', retried: { file: 'b.ts', args: ['7'] } }
+  assert.equal(
+    resumeCommand('r2', typed, { npm_command: 'exec' }),
+    'npx heddle runs retry r2 --file b.ts --journal sqlite:x.db -- 7',
+  )
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { parseCount, parseDuration, parseJournal, titleOf } from '../../src/run/settings.ts'
+import { parseCount, parseJournal, titleOf } from '../../src/run/settings.ts'
 
 test('counts', () => {
   assert.equal(parseCount(1)('8'), 8)
@@ -8,19 +8,6 @@ test('counts', () => {
   assert.equal(parseCount(1)('Infinity'), Infinity)
   for (const text of ['0', '-1', '1.5', 'x', '', ' ', 'NaN'])
     assert.throws(() => parseCount(1)(text), /whole number/, text)
-})
-
-test('durations, with and without a unit', () => {
-  assert.deepEqual(['1500', '250ms', '1.5s', '5min', '2h', 'Infinity'].map(parseDuration), [
-    1_500,
-    250,
-    1_500,
-    300_000,
-    7_200_000,
-    Infinity,
-  ])
-  for (const text of ['0', '-5', '5 parsecs', '', 's', '1e3'])
-    assert.throws(() => parseDuration(text), /milliseconds/, text)
 })
 
 test('journals', () => {

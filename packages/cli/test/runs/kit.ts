@@ -2,8 +2,11 @@
  * Runs with times chosen by hand, for tests that look at text. Import it first: it sets the time zone.
  */
 import { storyStart as zero } from '@heddle/core/testing'
-import type { Surface } from '../../src/runs/look.ts'
-import { asciiMarks, unicodeMarks } from '../../src/runs/marks.ts'
+import type { Surface } from '../../src/runs/with-journal.ts'
+import {
+  asciiTimelineSymbols,
+  unicodeTimelineSymbols,
+} from '../../src/runs/timeline/timeline-symbols.ts'
 import { textOf, type Line } from '../../src/view/line.ts'
 import { asciiSymbols, unicodeSymbols } from '../../src/view/symbols.ts'
 
@@ -22,7 +25,7 @@ export {
 export function surfaceOf(more: Partial<Surface> = {}): Surface {
   return {
     symbols: unicodeSymbols,
-    marks: unicodeMarks,
+    timelineSymbols: unicodeTimelineSymbols,
     columns: undefined,
     now: zero + 200_000,
     json: false,
@@ -31,7 +34,10 @@ export function surfaceOf(more: Partial<Surface> = {}): Surface {
   }
 }
 
-export const plainSurface: Surface = surfaceOf({ symbols: asciiSymbols, marks: asciiMarks })
+export const plainSurface: Surface = surfaceOf({
+  symbols: asciiSymbols,
+  timelineSymbols: asciiTimelineSymbols,
+})
 
 export function text(lines: readonly Line[]): string {
   return lines.map(textOf).join('\n')

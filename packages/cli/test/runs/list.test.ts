@@ -2,6 +2,7 @@ import { plainSurface, surfaceOf, text, picture, zero } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunSummary } from '@heddle/core/lowlevel'
+import { textOf } from '../../src/view/line.ts'
 import { listLines } from '../../src/runs/list.ts'
 
 function summary(more: Partial<RunSummary>): RunSummary {
@@ -71,6 +72,20 @@ test('a narrow terminal goes without times; what happened is whole, and so is th
                               resume with: heddle run build.ts -c 2 --resume 20261115-224501-k3f9q2
     `,
   )
+})
+
+test('60 columns: where the counts do not fit, what ran is there beside how it ended', () => {
+  const narrow = listLines(
+    runs,
+    { state: undefined, more: false },
+    { ...plainSurface, columns: 60 },
+  )
+  const lines = narrow.map((line) => textOf(line))
+  assert.match(lines[0]!, /^RUN +TITLE +STATE/)
+  assert.match(lines[3]!, /k3f9q2 {2}nightly~? .*x failed/)
+  for (const line of lines.filter((each) => !each.includes('resume with'))) {
+    assert.ok(line.length <= 60, line)
+  }
 })
 
 test('40 columns: the id, and how the run ended', () => {

@@ -1,10 +1,10 @@
 import { build, picture, surfaceOf, text, told, zero } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { criticalPathOf, readRecord, timedNodes } from '@heddle/core/lowlevel'
+import { criticalPathOf, readRecord, timedNodes, type InputRecord } from '@heddle/core/lowlevel'
 import { nodeLines } from '../../src/runs/node-view.ts'
 
-async function shown(name: string): Promise<string> {
+async function shown(name: string, made?: InputRecord): Promise<string> {
   await using journal = await told(build)
   const record = await readRecord(journal, '20261115-224501-k3f9q2', { now: zero + 200_000 })
   const criticalPath = await criticalPathOf(timedNodes(record))
@@ -13,6 +13,7 @@ async function shown(name: string): Promise<string> {
     nodeLines(
       record.nodes.find((node) => node.name === name)!,
       input,
+      made,
     ),
   )
 }
@@ -40,6 +41,13 @@ test('a node that was tried twice', async () => {
             busy
     `,
   )
+})
+
+test('the input of a node is shown, and of a long one the beginning', async () => {
+  assert.match(await shown('lint', { text: '{"page":1}' }), /\n {2}input {10}\{"page":1\}\n/)
+  assert.match(await shown('lint', { text: '["\u001b[31m', isCut: true }), /input +\["…\n/)
+  const long = await shown('lint', { text: `"${'x'.repeat(1_000)}"` })
+  assert.match(long, /input +"x{399}…\n/)
 })
 
 test('a node that never ran says why, and who is around it', async () => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fixture, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
-import { formatBytes } from '../../src/runs/prune.ts'
 
 test('C12: prune says what would go, and removes it with --yes; what runs need stays', async () => {
   await using stage = await Stage.open()
@@ -37,16 +36,5 @@ test('C12: prune says what would go, and removes it with --yes; what runs need s
   assert.match(none.stdout, /There is no run to remove in /)
   const unbounded = await runProgram(['runs', 'prune'], options)
   assert.equal(unbounded.code, 2)
-  assert.match(unbounded.stderr, /with a bound/)
-})
-
-test('bytes are short and have a unit', () => {
-  assert.deepEqual([0, 999, 1500, 12_345, 9_900_000, 2e12].map(formatBytes), [
-    '0 B',
-    '999 B',
-    '1.5 kB',
-    '12 kB',
-    '9.9 MB',
-    '2.0 TB',
-  ])
+  assert.match(unbounded.stderr, /expected --older-than AGE, --keep N or --max-size SIZE/)
 })

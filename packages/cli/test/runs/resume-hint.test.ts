@@ -42,7 +42,7 @@ test('a run that was made with --from is resumed, and not made once more', () =>
   )
 })
 
-test('a program is told what to change', () => {
+test('the hint for a program says what to change', () => {
   assert.equal(hint('main.ts'), `run(graph, { journal: 'sqlite:runs.db', resume: '${id}' })`)
 })
 

@@ -4,8 +4,9 @@ import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { parseLimit, readServeConfig } from '../../src/serve/config.ts'
+import { Program } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
-import { Served, serve } from './kit.ts'
+import { Served, fixture, serve } from './kit.ts'
 
 test('the config file of a server is a module or JSON: what is wrong in it is said, with what was expected', async (t) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-serve-config-'))
@@ -39,6 +40,33 @@ test('a limit of a flag is a number, a time or bytes', () => {
   assert.deepEqual(parseLimit('loopGap=Infinity', undefined), { loopGap: Infinity })
   assert.throws(() => parseLimit('queue', undefined), /NAME=VALUE/)
   assert.throws(() => parseLimit('queue=soon', undefined), /milliseconds/)
+})
+
+test('a resource of a flag is a number of permits or a rate, beside those of other flags', () => {
+  const first = parseLimit('resources.license=4', { queue: 1 })
+  assert.deepEqual(parseLimit('resources.api=20/1s', first), {
+    queue: 1,
+    resources: { license: 4, api: { limit: 20, per: 1_000 } },
+  })
+  for (const value of ['0', '1.5', 'many', '1/1s/2', '/1s']) {
+    assert.throws(() => parseLimit(`resources.api=${value}`, undefined), /permits or a rate/)
+  }
+  assert.throws(() => parseLimit('resources.api=1/soon', undefined), /milliseconds/)
+})
+
+test('resources of --limit do not hide those of heddle.config.ts', async () => {
+  await using stage = await Stage.open()
+  const config = 'export default { store: "memory", limits: { resources: { api: 2 } } }'
+  await writeFile(path.join(stage.folder, 'heddle.config.ts'), config)
+  const words = ['serve', '--jobs', fixture('needing.ts'), '--port', '0', '--json']
+  const env = { ...stage.env, HEDDLE_TEST_RESOURCES: 'none' }
+  const args = [...words, '--limit', 'resources.license=4']
+  using program = new Program(args, { cwd: stage.folder, env })
+  const [, url] = await program.printed(/"type":"listening","url":"([^"]+)"/)
+  const { status, body } = await new Served(program, url!).post('/jobs/call?wait=60000', 1)
+  assert.deepEqual([status, body['result']], [200, 2])
+  program.process.kill('SIGTERM')
+  assert.equal(await program.ended(), 0)
 })
 
 test('heddle.config.ts holds limits of a server, --limit counts more, and a wrong one is named', async () => {

@@ -53,19 +53,23 @@ async function queued(served: Served, count: number): Promise<void> {
   }
 }
 
-test('S92, V1 at the deadline who waits is told, and it ends with 1', { skip }, async () => {
-  await using stage = await Stage.open()
-  using served = await Served.start(stage, '--drain-deadline', '300')
-  const waits = served.post(waiting, 'a')
-  await stage.started('a')
-  served.kill('SIGTERM')
-  const { status, headers, body } = await waits
-  assert.equal(status, 503)
-  assert.match(headers.get('retry-after')!, /^[1-9]\d*$/)
-  assert.equal((body['error'] as { code: string }).code, 'shutting_down')
-  assert.equal(await served.program.ended(), 1)
-  assert.equal(served.program.objects.at(-1)!['ok'], false)
-})
+test(
+  'S92, V1 at the deadline waiting clients get an answer, and it ends with 1',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    using served = await Served.start(stage, '--drain-deadline', '300')
+    const waits = served.post(waiting, 'a')
+    await stage.started('a')
+    served.kill('SIGTERM')
+    const { status, headers, body } = await waits
+    assert.equal(status, 503)
+    assert.match(headers.get('retry-after')!, /^[1-9]\d*$/)
+    assert.equal((body['error'] as { code: string }).code, 'shutting_down')
+    assert.equal(await served.program.ended(), 1)
+    assert.equal(served.program.objects.at(-1)!['ok'], false)
+  },
+)
 
 test(
   'S95 100 callers of queued work are all answered in JSON at the deadline',
@@ -132,7 +136,7 @@ for (const [signal, code] of [
   ['SIGTERM', 143],
 ] as const) {
   test(
-    `S97, V1, V2 a second ${signal} stops at once with ${code}: waiters are told, the rest is in the store`,
+    `S97, V1, V2 a second ${signal} stops at once with ${code}: waiters get an answer, the rest is in the store`,
     { skip },
     async () => {
       await using stage = await Stage.open()

@@ -20,6 +20,8 @@ export class Emulator {
   rows: number
   cursorVisible = true
   wrap = true
+  /** Whether a frame has begun and is not complete. */
+  isDrawing = false
   /** How often something was written. */
   writes = 0
   /** Cells of all rows since the start; '' is the right half of a wide character. */
@@ -128,7 +130,8 @@ export class Emulator {
       this.#cells[this.#row]!.length = Math.min(this.#cells[this.#row]!.length, this.#column)
     else if (parameters === '?25') this.cursorVisible = final === 'h'
     else if (parameters === '?7') this.wrap = final === 'h'
-    else if (parameters !== '?2026') throw new Error(`Unknown sequence CSI ${parameters}${final}`)
+    else if (parameters === '?2026') this.isDrawing = final === 'h'
+    else throw new Error(`Unknown sequence CSI ${parameters}${final}`)
   }
 
   #eraseBelow(): void {

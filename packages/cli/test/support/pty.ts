@@ -88,6 +88,11 @@ export class Pty implements Disposable {
     return this.#until(pattern, () => this.everything)
   }
 
+  /** Waits until something more is written. */
+  async changed(): Promise<void> {
+    await this.#wake.promise
+  }
+
   async #until(pattern: RegExp, read: () => string): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(read())

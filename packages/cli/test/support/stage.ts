@@ -59,7 +59,7 @@ export class Stage implements AsyncDisposable {
 
   /**
    * Waits until a job whose process was killed is gone from here. Its connection may be closed later than the
-   * end of the process is told: until then the job of the next process would be taken for this one.
+   * end of the process is reported: until then the job of the next process would be taken for this one.
    */
   async left(name: string): Promise<void> {
     while (this.#jobs.has(name)) await this.#wake.promise

@@ -56,7 +56,7 @@ test('a line without an end does not grow for ever', () => {
   assert.equal(texts.length, 1)
 })
 
-test('a capture that somebody put over ours stays', () => {
+test('a capture that other code put over ours stays', () => {
   const { stream, texts } = open()
   const ours = capture(stream, (text) => texts.push(text))
   const theirs = ((text: string) => text.length > 0) as typeof stream.write

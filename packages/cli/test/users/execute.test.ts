@@ -44,6 +44,16 @@ test('users are added, listed and blocked; without a terminal the link goes to a
   })
 })
 
+test('the key of cookies is rotated; with --end-sessions everyone has to log in again', async () => {
+  await withFolder(async (cwd) => {
+    const kept = await runProgram(['users', 'rotate-key'], { cwd })
+    assert.deepEqual([kept.code, kept.stderr], [0, ''])
+    assert.match(kept.stdout, /Sessions go on/)
+    const ended = await runProgram(['users', 'rotate-key', '--end-sessions', '--json'], { cwd })
+    assert.deepEqual(JSON.parse(ended.stdout), { ok: true, sessionsEnded: 0 })
+  })
+})
+
 test('tokens are made, listed without secrets, and revoked', async () => {
   await withFolder(async (cwd) => {
     const made = await runProgram(['tokens', 'add', 'ci', '--scope', 'submit', '--json'], { cwd })

@@ -3,11 +3,13 @@ import test from 'node:test'
 import { HeddleError } from '@heddle/core'
 import {
   formatAge,
+  formatBytes,
   formatCount,
   formatDuration,
   formatError,
   formatErrorWithCause,
   formatRate,
+  formatRemaining,
   formatRunning,
   formatTime,
   plural,
@@ -82,4 +84,21 @@ test('an error in one line comes with what lies beneath it, once', () => {
   const told = new Error(`no answer: ${cause.message}`, { cause })
   assert.equal(formatErrorWithCause(told), told.message)
   assert.equal(formatErrorWithCause('no'), formatError('no'))
+})
+
+test('bytes are short and have a unit', () => {
+  assert.deepEqual([0, 999, 1500, 12_345, 9_900_000, 2e12].map(formatBytes), [
+    '0 B',
+    '999 B',
+    '1.5 kB',
+    '12 kB',
+    '9.9 MB',
+    '2.0 TB',
+  ])
+})
+
+test('what is left of a run is never zero seconds, and an end that is not known is said', () => {
+  assert.equal(formatRemaining(65_000), ', about 1 min 05 s left')
+  assert.equal(formatRemaining(100), ', about 1 s left')
+  assert.equal(formatRemaining(Infinity), ', end not known')
 })

@@ -27,7 +27,7 @@ for (const nodes of nodeCounts) {
 test('40 × 10: nothing is cut in the middle of a word, a number or an id, and the time is there', () => {
   const lines = screen(10_000, 40, 10).map((line) => textOf(line).trimEnd())
   assert.deepEqual(lines, [
-    'nightly.ts  running           1 min 24 s',
+    'nightly.ts  running     1 min 24 s, 44/s',
     '═━━━━━━━╳╌──────────  3,749/10,000  37 %',
     '18 running · 1 failed · 1 blocked …',
     '✗ lint-20261117-093012-k3f9q2  …',

@@ -143,7 +143,7 @@ test('l: what jobs said', () => {
   ])
   const silent = new RunModel(graphOf('a'), { title: 't', retries: 0 })
   assert.deepEqual(show(silent, {}, { view: 'log' }).slice(3, -1), [
-    '  no job has said anything yet',
+    '  no job has logged anything yet',
   ])
 })
 
@@ -157,6 +157,15 @@ test('states of the run are told apart, and the keys are those that do something
   assert.match(lines[0]!, /CANCELLING/)
   assert.equal(lines.at(-2), '! cancelling (Ctrl+C)')
   assert.match(lines.at(-1)!, /^q abort/)
+})
+
+test('a node that has become ready is not shown with what it waited for', () => {
+  const model = halfWay()
+  const text = 'waits for "build" (running 12.4 s)'
+  const waiting = [{ row: model.get('test')!, state: 'waiting', text }] as const
+  assert.match(show(model, { waiting }).join('\n'), /○ test +waits for "build"/)
+  model.apply(node('test', 'ready', 12_000))
+  assert.doesNotMatch(show(model, { waiting }).join('\n'), /waits for "build"/)
 })
 
 test('? explains the keys', () => {
@@ -202,6 +211,22 @@ test('many nodes of one job are one line: how many run, how far the job is, the 
     lines.join('\n'),
   )
   assert.ok(lines.includes('◌ nothing ×87  ready; all 16 permits are in use'), lines.join('\n'))
+})
+
+test('of a large graph the bar shows the few that failed, are skipped or are left, in any width', () => {
+  const names = Array.from({ length: 1_000 }, (_, i) => `n${i}`)
+  const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
+  for (const name of names.slice(4)) {
+    model.apply(node(name, 'running', 0))
+    model.apply(node(name, 'succeeded', 1))
+  }
+  model.apply(node('n0', 'failed', 1))
+  model.apply(node('n1', 'skipped', 1))
+  for (const columns of [200, 80, 40, 24]) {
+    const [, bar = ''] = show(model, { columns })
+    assert.match(bar, /^━+╳╌─ +996\/1,000 +99 %$/, String(columns))
+    assert.ok(bar.length <= columns)
+  }
 })
 
 test('the bar tells reused, done, failed, skipped and left apart without colours', () => {
@@ -313,4 +338,68 @@ test('a long title gives way to the state of the run and to the time', () => {
   const model = new RunModel(graphOf('a'), { title, retries: 0 })
   assert.match(show(model, { columns: 60 })[0]!, /^…\/.*\/shop\/nightly\.ts {2}starting$/)
   assert.match(show(model, { columns: 24 })[0]!, /nightly\.ts {2}starting$/)
+})
+
+test('40 columns: the rate, the percentage and the name of what blocks a job are whole', () => {
+  const narrow = { columns: 40, rows: 10, now: 2_000, remaining: 64_000 }
+  const model = new RunModel(
+    graphOf(...Array.from({ length: 30 }, (_, i) => `n${i}`), 'render the cover', 'docs'),
+    { title: 'catalogue.ts', retries: 0 },
+  )
+  model.apply({ type: 'state', at: 0, state: 'running' })
+  model.apply({ type: 'start', at: 0, nodes: 32 })
+  for (let i = 0; i < 30; i++) {
+    model.apply(node(`n${i}`, 'running', 0))
+    model.apply(node(`n${i}`, 'succeeded', 1_000))
+  }
+  model.apply(node('render the cover', 'running', 0))
+  const name = 'render the cover'
+  const progress = { type: 'progress', at: 1_000, name, attempt: 0, fraction: 0.02 } as const
+  model.apply({ ...progress, text: 'frame 12 of 600' })
+  model.apply(node('docs', 'blocked', 1_000, { blockedBy: 'lint-20261117-093012-k3f9q2' }))
+  const lines = show(model, narrow)
+  assert.match(lines[0]!, /running +2 s, 15\/s$/)
+  assert.ok(lines.includes('● render the cover   2.0 s  2 %'), lines.join('\n'))
+  const failed = show(model, narrow, { filter: 'failed' })
+  assert.ok(failed.includes('⊘ docs  by "lint-20261117-093012-k3f9q2"'), failed.join('\n'))
+})
+
+test('a suspended job keeps the name of its signal where the whole text does not fit', () => {
+  const name = 'wait for the approval of the board'
+  const model = new RunModel(graphOf(name), { title: 'x.ts', retries: 0 })
+  model.apply(node(name, 'running', 0))
+  model.apply(node(name, 'suspended', 0))
+  model.get(name)!.waitsFor = 'waits for the signal "approval"'
+  assert.ok(show(model, { columns: 80 }).some((line) => line.endsWith('  signal "approval"')))
+  assert.ok(show(model, { columns: 100 }).some((line) => line.endsWith('the signal "approval"')))
+})
+
+test('jobs with many running nodes come first among what is under way', () => {
+  const graph = new Graph()
+  const [one, many] = ['cover', 'fetch'].map((name) => job({ name }, () => undefined))
+  graph.add('cover', one!)
+  for (let page = 0; page < 16; page++) graph.add(`page ${page}`, many!)
+  const model = new RunModel(graph, { title: 'x.ts', retries: 0 })
+  for (const { name } of graph.nodes()) model.apply(node(name, 'running', 0))
+  const lines = show(model)
+  const [group, single] = ['● fetch ×16', '● cover'].map((start) =>
+    lines.findIndex((line) => line.startsWith(start)),
+  )
+  assert.ok(group! >= 0 && group! < single!, lines.join('\n'))
+})
+
+test('reused jobs come before those that are done, and stopped jobs are not called failed', () => {
+  const model = new RunModel(graphOf('a', 'b', 'c', 'd', 'e', 'f'), { title: 'x.ts', retries: 0 })
+  model.apply(node('a', 'succeeded', 0))
+  model.apply({ type: 'start', at: 0, nodes: 6 })
+  for (const name of ['b', 'c', 'd', 'e', 'f']) {
+    model.apply(node(name, 'running', 0))
+    model.apply(node(name, 'cancelled', 1_000))
+  }
+  const lines = show(model, { rows: 9 })
+  assert.ok(lines.includes('5 stopped · 1 reused · 1 done'), lines.join('\n'))
+  assert.ok(
+    lines.some((line) => /^ {2}\d more failed or stopped: press f$/.test(line)),
+    lines.join('\n'),
+  )
 })

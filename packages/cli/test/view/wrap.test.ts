@@ -16,8 +16,8 @@ test('a line that fits, or goes to no terminal, is not touched', () => {
 test('a longer line is wrapped at blanks, under its text, and a figure stays with its unit', () => {
   const line = [span('✗ big.ts: ', 'red'), span('1 failed, 1 stopped, 40 skipped in 4.1 s')]
   assert.deepEqual(texts(line, 34), [
-    '✗ big.ts: 1 failed, 1 stopped, 40',
-    '          skipped in 4.1 s',
+    '✗ big.ts: 1 failed, 1 stopped,',
+    '          40 skipped in 4.1 s',
   ])
   assert.deepEqual(
     texts([span('  run           '), span('20261117-222811-wdvwcv in memory')], 40),
@@ -73,4 +73,12 @@ test('nothing is lost, no word is broken, and only a word that is wider than the
       },
     ),
   )
+})
+
+test('a count stays with the state that it counts', () => {
+  const line = [span('x '), span('nightly.ts: 1 failed, 4 stopped, 3 succeeded in 6.8 s')]
+  assert.deepEqual(texts(line, 36), [
+    'x nightly.ts: 1 failed, 4 stopped,',
+    '  3 succeeded in 6.8 s',
+  ])
 })

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
+import { HeddleError } from '@heddle/core'
 import { openPeople, startServer } from '@heddle/server'
 import { Program } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
@@ -61,6 +65,49 @@ test('S142: a token that the server does not know ends the worker with 3', async
   using worker = new Program(args, { cwd: stage.folder, env: stage.env })
   assert.equal(await worker.ended(), 3)
   assert.match(worker.stdout, /"why":"refused"/)
+})
+
+test('S142: a server that speaks no version of the protocol ends the worker with 4, and says what to install', async () => {
+  await using stage = await Stage.open()
+  const refusal = new HeddleError('HDL_PROTOCOL_VERSION', { worker: '1', server: '7, 8' })
+  const newer = http.createServer((request, response) => {
+    request.resume()
+    const error = { code: 'version', message: refusal.message, retryable: false }
+    response.writeHead(426, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+  })
+  await once(newer.listen(0, '127.0.0.1'), 'listening')
+  try {
+    const { port } = newer.address() as AddressInfo
+    const server = `http://127.0.0.1:${port}`
+    using worker = new Program(['work', '--server', server, '--jobs', module, '--json'], {
+      cwd: stage.folder,
+      env: stage.env,
+    })
+    assert.equal(await worker.ended(), 4)
+    assert.match(worker.stdout, /"why":"version".*versions 1 of the fleet protocol.*7, 8/)
+  } finally {
+    newer.closeAllConnections()
+    newer.close()
+  }
+})
+
+test('a worker whose server is away says so, and waits for it', async () => {
+  await using stage = await Stage.open()
+  const args = ['work', '--server', 'http://127.0.0.1:9', '--jobs', module, '--json']
+  using worker = new Program(args, { cwd: stage.folder, env: stage.env })
+  await worker.printed(/"type":"trouble".*fleet\/register: .*ECONNREFUSED.*; trying again/)
+  worker.process.kill('SIGTERM')
+  assert.equal(await worker.ended(), 0)
+})
+
+test('a token with a line break is refused with 2', async () => {
+  await using stage = await Stage.open()
+  const args = ['work', '--server', 'http://127.0.0.1:9', '--jobs', module]
+  const env = { ...stage.env, HEDDLE_TOKEN: 'hdl_1\n' }
+  using worker = new Program(args, { cwd: stage.folder, env })
+  assert.equal(await worker.ended(), 2)
+  assert.match(worker.stderr, /token/)
+  assert.doesNotMatch(worker.stderr, /hdl_1/)
 })
 
 test('one worker at a time in a folder; settings come from heddle.worker.json', async () => {

@@ -1,11 +1,11 @@
 /** `heddle runs compare`: what got slower, what got faster, and what else has changed. */
 import { compareRuns, isRegression, readRecord, type Side } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
-import { findRun } from '../find-run.ts'
-import { look, type LookSettings } from '../look.ts'
+import { findNamedRun } from '../find-named-run.ts'
+import { withJournal, type JournalCommandSettings } from '../with-journal.ts'
 import { comparisonLines } from './view.ts'
 
-export interface CompareSettings extends LookSettings {
+export interface CompareSettings extends JournalCommandSettings {
   readonly a: string
   readonly b: string
   /** Percent by which the second may take longer; undefined: it may. */
@@ -15,10 +15,10 @@ export interface CompareSettings extends LookSettings {
 
 /** *Cancellation*: none; it reads what is there. */
 export function showComparison(settings: CompareSettings): Promise<void> {
-  return look(settings, async (surface): Promise<ExitCode> => {
+  return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal, now } = surface
-    const before = await findRun(journal, settings.a)
-    const after = await findRun(journal, settings.b)
+    const before = await findNamedRun(journal, settings.a)
+    const after = await findNamedRun(journal, settings.b)
     const comparison = await compareRuns(
       await readRecord(journal, before.id, { now }),
       await readRecord(journal, after.id, { now }),
@@ -29,7 +29,7 @@ export function showComparison(settings: CompareSettings): Promise<void> {
       const { a, b, ...rest } = comparison
       surface.answer({ ok: !isWorse, a: sideRecord(a), b: sideRecord(b), ...rest })
     } else {
-      surface.tell(comparisonLines(comparison, settings.all, surface))
+      surface.printLines(comparisonLines(comparison, settings.all, surface))
     }
     return isWorse ? exitCodes.failed : exitCodes.ok
   })

@@ -12,18 +12,22 @@ import {
 import { formatCount, formatDuration, plural } from '../../view/format.ts'
 import { span, type Line, type Style } from '../../view/line.ts'
 import { printable, truncate } from '../../view/text.ts'
-import type { Surface } from '../look.ts'
+import type { Surface } from '../with-journal.ts'
 import { nodeStyle } from '../node-state.ts'
 import { outcomeStyles, outcomeSymbol } from '../outcome.ts'
 import { table } from '../table.ts'
 import { formatDateTime } from '../times.ts'
 
-type Look = Pick<Surface, 'symbols' | 'columns'>
+type ComparisonSurface = Pick<Surface, 'symbols' | 'columns'>
 
 const rowsShown = 20
 const longestName = 40
 
-export function comparisonLines(comparison: Comparison, all: boolean, surface: Look): Line[] {
+export function comparisonLines(
+  comparison: Comparison,
+  all: boolean,
+  surface: ComparisonSurface,
+): Line[] {
   const { nodes, a, b } = comparison
   const slower = nodes.filter(({ change }) => change > 0)
   const faster = nodes.filter(({ change }) => change < 0)
@@ -42,7 +46,7 @@ export function comparisonLines(comparison: Comparison, all: boolean, surface: L
 
 const sideColumns = ['', 'RUN', 'TITLE', 'STATE', 'STARTED'].map((title) => ({ title }))
 
-function sides(a: Side, b: Side, surface: Look): Line[] {
+function sides(a: Side, b: Side, surface: ComparisonSurface): Line[] {
   const cells = (letter: string, { record, outcome }: Side): Line[] => [
     [span(letter, 'bold')],
     [span(record.id)],
@@ -63,7 +67,7 @@ const changeColumns = (first: string) =>
     { title: 'ON THE TOTAL', align: 'right' },
   ] as const
 
-function totals({ total, criticalPath }: Comparison, surface: Look): Line[] {
+function totals({ total, criticalPath }: Comparison, surface: ComparisonSurface): Line[] {
   const rows = [
     [[span('total')], ...changeCells(total)],
     [[span('critical path')], ...changeCells(criticalPath)],
@@ -97,7 +101,12 @@ function percentText({ percent }: Change): string {
   return `${rounded > 0 ? '+' : ''}${formatCount(rounded === 0 ? 0 : rounded)} %`
 }
 
-function changes(title: string, nodes: readonly NodeChange[], all: boolean, surface: Look): Line[] {
+function changes(
+  title: string,
+  nodes: readonly NodeChange[],
+  all: boolean,
+  surface: ComparisonSurface,
+): Line[] {
   if (nodes.length === 0) return []
   const shown = all ? nodes : nodes.slice(0, rowsShown)
   const rows = shown.map((node): Line[] => [
@@ -118,7 +127,11 @@ function more(count: number): Line[] {
   return count > 0 ? [[span(`and ${formatCount(count)} more; --all shows them`, 'dim')]] : []
 }
 
-function outcomes({ outcomes: changed }: Comparison, all: boolean, { symbols }: Look): Line[] {
+function outcomes(
+  { outcomes: changed }: Comparison,
+  all: boolean,
+  { symbols }: ComparisonSurface,
+): Line[] {
   if (changed.length === 0) return []
   const shown = all ? changed : changed.slice(0, rowsShown)
   return [
@@ -154,7 +167,7 @@ function graph({ graph: differences, a, b }: Comparison, all: boolean): Line[] {
   ]
 }
 
-function limits({ limits: changed }: Comparison, { symbols }: Look): Line[] {
+function limits({ limits: changed }: Comparison, { symbols }: ComparisonSurface): Line[] {
   if (changed.length === 0) return []
   const show = (value: unknown): string => printable(JSON.stringify(value) ?? 'the default')
   return [

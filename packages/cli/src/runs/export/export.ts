@@ -6,10 +6,10 @@ import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { readVersion } from '../../version.ts'
 import { span } from '../../view/line.ts'
 import { plural } from '../../view/format.ts'
-import { findRun } from '../find-run.ts'
-import { look, type LookSettings } from '../look.ts'
+import { findNamedRun } from '../find-named-run.ts'
+import { withJournal, type JournalCommandSettings } from '../with-journal.ts'
 
-export interface ExportSettings extends LookSettings {
+export interface ExportSettings extends JournalCommandSettings {
   readonly run: string
   /** Undefined: to standard output. */
   readonly out: string | undefined
@@ -19,10 +19,10 @@ export interface ExportSettings extends LookSettings {
 
 /** *Cancellation*: none; it reads what is there. */
 export function exportRun(settings: ExportSettings): Promise<void> {
-  return look(settings, async (surface): Promise<ExitCode> => {
+  return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal, address } = surface
     const { out } = settings
-    const { id } = await findRun(journal, settings.run)
+    const { id } = await findNamedRun(journal, settings.run)
     const { source, kind, nodes, attempts } = await testOf(journal, id, {
       address,
       by: `heddle runs export ${id} (heddle ${await readVersion()})`,
@@ -38,7 +38,10 @@ export function exportRun(settings: ExportSettings): Promise<void> {
       surface.answer({ ok: true, run: id, kind, file: out })
     } else {
       const what = `${out}: ${plural(nodes, 'job')}, ${plural(attempts, 'attempt')}`
-      surface.tell([[span(what)], [span(`Run it with: node --test ${quoteWord(out)}`, 'dim')]])
+      surface.printLines([
+        [span(what)],
+        [span(`Run it with: node --test ${quoteWord(out)}`, 'dim')],
+      ])
     }
     return exitCodes.ok
   })

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../view/format.ts'
 import { span, type Line } from '../../view/line.ts'
-import type { Marks } from '../marks.ts'
+import type { TimelineSymbols } from './timeline-symbols.ts'
 import type { Scale } from './scale.ts'
 
 /** Columns from one tick to the next, at least. */
@@ -14,12 +14,12 @@ const niceSteps = [
 ]
 
 /** Times since the start of the run, above the bars. Not wider than the scale. */
-export function axisOf(scale: Scale, marks: Marks): Line {
+export function axisOf(scale: Scale, symbols: TimelineSymbols): Line {
   const cells = Array.from({ length: scale.columns }, () => ' ')
   let free = 0
   let lastText = ''
   const label = (column: number, end: number, time: number, step: number): void => {
-    const text = `${marks.tick}${formatTick(time, step)}`
+    const text = `${symbols.tick}${formatTick(time, step)}`
     if (column < free || column + text.length > end || text === lastText) return
     lastText = text
     for (let i = 0; i < text.length; i++) cells[column + i] = text[i]!
@@ -39,7 +39,7 @@ export function axisOf(scale: Scale, marks: Marks): Line {
       if (time > from) label(column, end, time, step)
     }
   }
-  for (const column of gaps) if (cells[column] === ' ') cells[column] = marks.gap
+  for (const column of gaps) if (cells[column] === ' ') cells[column] = symbols.gap
   return [span(cells.join('').trimEnd(), 'dim')]
 }
 

@@ -6,9 +6,9 @@
  *  B2  Every attempt is seen: it has at least one column, and that is not the column of a gap.
  *  B3  A column of a gap shows the gap, whatever waits there.
  */
-import { type TimelineRow, type TimeSpan } from '@heddle/core/lowlevel'
+import { type Stretch, type TimelineRow, type TimeSpan } from '@heddle/core/lowlevel'
 import { span, type Line, type Span, type Style } from '../../view/line.ts'
-import type { Marks } from '../marks.ts'
+import type { TimelineSymbols } from './timeline-symbols.ts'
 import type { Scale } from './scale.ts'
 
 interface Cell {
@@ -27,7 +27,20 @@ export function columnsOf(
   return [first, Math.min(scale.columns, Math.max(first + 1, end))]
 }
 
-export function barOf(row: TimelineRow, scale: Scale, marks: Marks): Line {
+/** The columns that lie in a suspended stretch as a whole, without the first of its attempt (B2). */
+function insideOf(
+  { from, to }: Stretch,
+  attempt: Pick<TimeSpan, 'from' | 'to'>,
+  scale: Scale,
+): readonly [first: number, end: number] {
+  const [first, end] = columnsOf(attempt, scale)
+  return [
+    Math.max(first + 1, Math.ceil(scale.columnOf(from))),
+    Math.min(end, Math.floor(scale.columnOf(to))),
+  ]
+}
+
+export function barOf(row: TimelineRow, scale: Scale, symbols: TimelineSymbols): Line {
   const cells: Cell[] = Array.from({ length: scale.columns }, () => ({ text: ' ' }))
   const draw = (timeSpan: TimeSpan, cell: Cell): number => {
     const [first, end] = columnsOf(timeSpan, scale)
@@ -36,18 +49,22 @@ export function barOf(row: TimelineRow, scale: Scale, marks: Marks): Line {
   }
   // What waits first: a short attempt must not be hidden behind the wait for the next.
   for (const each of row.spans) {
-    if (each.kind === 'queue') draw(each, { text: marks.queue, style: 'dim' })
-    if (each.kind === 'backoff') draw(each, { text: marks.backoff, style: 'yellow' })
+    if (each.kind === 'queue') draw(each, { text: symbols.queue, style: 'dim' })
+    if (each.kind === 'backoff') draw(each, { text: symbols.backoff, style: 'yellow' })
   }
   for (const each of row.spans) {
     if (each.kind !== 'run') continue
     const { outcome } = each
     const style: Style =
       outcome === 'succeeded' ? (row.critical ? ['green', 'bold'] : 'green') : styles[outcome]
-    const end = draw(each, { text: marks.run, style })
-    if (outcome !== 'succeeded') cells[end - 1] = { text: marks.ends[outcome], style }
+    const end = draw(each, { text: symbols.run, style })
+    for (const stretch of each.suspended ?? []) {
+      const [from, to] = insideOf(stretch, each, scale)
+      for (let at = from; at < to; at++) cells[at] = { text: symbols.suspended, style: 'dim' }
+    }
+    if (outcome !== 'succeeded') cells[end - 1] = { text: symbols.ends[outcome], style }
   }
-  return withGaps(cells, scale, marks)
+  return withGaps(cells, scale, symbols)
 }
 
 const styles: Readonly<Record<'running' | 'failed' | 'cancelled' | 'interrupted', Style>> = {
@@ -58,7 +75,11 @@ const styles: Readonly<Record<'running' | 'failed' | 'cancelled' | 'interrupted'
 }
 
 /** How many of several rows ran, column by column: a digit, or + above 9. */
-export function groupBarOf(rows: readonly TimelineRow[], scale: Scale, marks: Marks): Line {
+export function groupBarOf(
+  rows: readonly TimelineRow[],
+  scale: Scale,
+  symbols: TimelineSymbols,
+): Line {
   const busy = Array.from({ length: scale.columns }, () => 0)
   for (const each of rows.flatMap(({ spans }) => spans)) {
     if (each.kind !== 'run') continue
@@ -76,11 +97,11 @@ export function groupBarOf(rows: readonly TimelineRow[], scale: Scale, marks: Ma
     const running = Math.max(1, Math.round(count))
     return { text: running > 9 ? '+' : String(running), style: 'green' }
   })
-  return withGaps(cells, scale, marks)
+  return withGaps(cells, scale, symbols)
 }
 
-function withGaps(cells: Cell[], { gaps }: Scale, marks: Marks): Line {
-  for (const { column } of gaps) cells[column] = { text: marks.gap, style: 'dim' }
+function withGaps(cells: Cell[], { gaps }: Scale, symbols: TimelineSymbols): Line {
+  for (const { column } of gaps) cells[column] = { text: symbols.gap, style: 'dim' }
   const line: Span[] = []
   for (const { text, style } of cells) {
     const last = line.at(-1)

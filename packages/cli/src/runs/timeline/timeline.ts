@@ -10,12 +10,12 @@ import {
 import { formatDuration } from '../../view/format.ts'
 import { fit, span } from '../../view/line.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
-import { findRun } from '../find-run.ts'
-import { look, type LookSettings } from '../look.ts'
+import { findNamedRun } from '../find-named-run.ts'
+import { withJournal, type JournalCommandSettings } from '../with-journal.ts'
 import { titleLine } from '../show-view.ts'
 import { timelineLines } from './view.ts'
 
-export interface TimelineSettings extends LookSettings {
+export interface TimelineSettings extends JournalCommandSettings {
   readonly run: string
   readonly width: number | undefined
   readonly all: boolean
@@ -26,9 +26,9 @@ const plainWidth = 100
 
 /** *Cancellation*: none; it reads what is there. */
 export function showTimeline(settings: TimelineSettings): Promise<void> {
-  return look(settings, async (surface): Promise<ExitCode> => {
+  return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal, now } = surface
-    const { id } = await findRun(journal, settings.run)
+    const { id } = await findNamedRun(journal, settings.run)
     const record = await readRecord(journal, id, { now })
     const criticalPath = await criticalPathOf(timedNodes(record))
     const timeline = timelineOf(record, criticalPath)
@@ -53,8 +53,8 @@ export function showTimeline(settings: TimelineSettings): Promise<void> {
     const width = settings.width ?? surface.columns ?? plainWidth
     const title = titleLine({ record, criticalPath, isPast: false, surface })
     const more = `  ${formatDuration(record.elapsed)}  ${id}`
-    surface.tell([fit([...title, span(more, 'dim')], width, surface.symbols.ellipsis)], width)
-    surface.tell(
+    surface.printLines([fit([...title, span(more, 'dim')], width, surface.symbols.ellipsis)], width)
+    surface.printLines(
       timelineLines({ record, criticalPath, timeline, surface, width, all: settings.all }),
       width,
     )

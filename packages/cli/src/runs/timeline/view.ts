@@ -11,7 +11,7 @@ import { formatCount, formatDuration, plural } from '../../view/format.ts'
 import { fit, span, type Line } from '../../view/line.ts'
 import { pad, printable, truncate, widthOf } from '../../view/text.ts'
 import { wrap } from '../../view/wrap.ts'
-import type { Surface } from '../look.ts'
+import type { Surface } from '../with-journal.ts'
 import { nodeStyle, nodeSymbol } from '../node-state.ts'
 import { notableNodes } from '../notable.ts'
 import { axisOf } from './axis.ts'
@@ -23,7 +23,7 @@ export interface TimelineInput {
   readonly record: RunRecord
   readonly criticalPath: CriticalPath
   readonly timeline: Timeline
-  readonly surface: Pick<Surface, 'symbols' | 'marks'>
+  readonly surface: Pick<Surface, 'symbols' | 'timelineSymbols'>
   readonly width: number
   /** No folding. */
   readonly all: boolean
@@ -32,7 +32,7 @@ export interface TimelineInput {
 /** Names get at most this share of the width. */
 const nameShare = 0.3
 const longestName = 32
-const durationWidth = 9
+const narrowestDuration = 9
 /** `◆ ✓ `: whether it is on the critical path, and how it stands. */
 const markWidth = 4
 const narrowestBar = 8
@@ -54,7 +54,10 @@ export function timelineLines(input: TimelineInput): Line[] {
   const lanes = lanesOf(timeline.rows, new Set(Array.from(kept, ({ name }) => name)))
   const layout = layoutOf(lanes, timeline, width)
   const lines: Line[] = [
-    [span(' '.repeat(markWidth + layout.nameWidth + 1)), ...axisOf(layout.scale, surface.marks)],
+    [
+      span(' '.repeat(markWidth + layout.nameWidth + 1)),
+      ...axisOf(layout.scale, surface.timelineSymbols),
+    ],
     ...lanes.flatMap((lane) => laneLines(lane, layout, input)),
     [],
     ...notes(input, layout, isFolded),
@@ -71,6 +74,7 @@ function layoutOf(lanes: readonly Lane[], timeline: Timeline, width: number): La
   const longest = names.reduce((longer, name) => Math.max(longer, name), 1)
   const nameWidth = Math.max(1, Math.min(most, longest))
   const left = width - markWidth - nameWidth - 1
+  const durationWidth = longestDuration(lanes)
   // Where there is no room for both, the bar says more than the number.
   const ownDuration = left - durationWidth - 1 >= narrowestBar * 2 ? durationWidth : 0
   const columns = Math.max(narrowestBar, left - (ownDuration === 0 ? 0 : ownDuration + 1))
@@ -79,6 +83,23 @@ function layoutOf(lanes: readonly Lane[], timeline: Timeline, width: number): La
     durationWidth: ownDuration,
     scale: makeScale(timeline.length, idleStretches(timeline), columns),
   }
+}
+
+/** Columns of the longest time in a row. */
+function longestDuration(lanes: readonly Lane[]): number {
+  let longest = narrowestDuration
+  for (const { rows, groups } of lanes) {
+    for (const row of rows) longest = Math.max(longest, formatDuration(timeOf(row)).length)
+    for (const group of groups) {
+      longest = Math.max(longest, formatDuration(medianRun(group.rows)).length)
+    }
+  }
+  return longest
+}
+
+/** Milliseconds that its attempts ran. */
+function timeOf({ spans }: TimelineRow): number {
+  return spans.reduce((sum, { kind, from, to }) => sum + (kind === 'run' ? to - from : 0), 0)
 }
 
 function laneLines(lane: Lane, layout: Layout, input: TimelineInput): Line[] {
@@ -107,20 +128,16 @@ export function mostAtOnce(rows: readonly TimelineRow[]): number {
 }
 
 function rowLine(row: TimelineRow, layout: Layout, { surface }: TimelineInput): Line {
-  const { symbols, marks } = surface
+  const { symbols, timelineSymbols } = surface
   const { nameWidth, scale } = layout
   const name = pad(truncate(printable(row.node), nameWidth, symbols.ellipsis), nameWidth)
-  const ran = row.spans.reduce(
-    (sum, { kind, from, to }) => sum + (kind === 'run' ? to - from : 0),
-    0,
-  )
   return [
-    span(row.critical ? `${marks.critical} ` : '  ', 'bold'),
+    span(row.critical ? `${timelineSymbols.critical} ` : '  ', 'bold'),
     span(`${nodeSymbol(row.state, symbols)} `, nodeStyle(row.state)),
     span(name),
     span(' '),
-    ...barOf(row, scale, marks),
-    ...duration(formatDuration(ran), layout),
+    ...barOf(row, scale, timelineSymbols),
+    ...duration(formatDuration(timeOf(row)), layout),
   ]
 }
 
@@ -132,7 +149,7 @@ function groupLine(group: RowGroup, layout: Layout, { surface }: TimelineInput):
     span(' '.repeat(markWidth)),
     span(name, 'dim'),
     span(' '),
-    ...groupBarOf(group.rows, scale, surface.marks),
+    ...groupBarOf(group.rows, scale, surface.timelineSymbols),
     ...duration(formatDuration(medianRun(group.rows)), layout),
   ]
 }
@@ -145,11 +162,7 @@ function groupLabel({ job, rows }: RowGroup): string {
 }
 
 function medianRun(rows: readonly TimelineRow[]): number {
-  const times = rows
-    .map(({ spans }) =>
-      spans.reduce((sum, { kind, from, to }) => sum + (kind === 'run' ? to - from : 0), 0),
-    )
-    .sort((a, b) => a - b)
+  const times = rows.map(timeOf).sort((a, b) => a - b)
   return times[Math.floor((times.length - 1) / 2)]!
 }
 
@@ -163,23 +176,24 @@ const idleShown = 6
 /** What the signs mean, and what the picture cannot say. */
 function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line[] {
   const { record, criticalPath, timeline, surface, width } = input
-  const { marks, symbols } = surface
+  const { timelineSymbols, symbols } = surface
   const kinds = new Set(timeline.rows.flatMap(({ spans }) => spans.map(({ kind }) => kind)))
   const legend = [
-    kinds.has('queue') ? `${marks.queue} queued` : '',
-    `${marks.run} running`,
-    kinds.has('backoff') ? `${marks.backoff} waiting to be tried again` : '',
-    criticalPath.path.length > 0 ? `${marks.critical} critical path` : '',
-    scale.gaps.length > 0 ? `${marks.gap} nothing ran` : '',
+    kinds.has('queue') ? `${timelineSymbols.queue} queued` : '',
+    `${timelineSymbols.run} running`,
+    timeline.rows.some(hasSuspended) ? `${timelineSymbols.suspended} suspended` : '',
+    kinds.has('backoff') ? `${timelineSymbols.backoff} waiting to be tried again` : '',
+    criticalPath.path.length > 0 ? `${timelineSymbols.critical} critical path` : '',
+    scale.gaps.length > 0 ? `${timelineSymbols.gap} nothing ran` : '',
     isFolded ? '1 to 9, +: how many ran at a time, with the median of their durations' : '',
   ].filter((part) => part !== '')
   const lines: Line[] = inFewLines(legend, width, '   ').map((text): Line => [span(text, 'dim')])
   for (const { from, to } of scale.gaps.slice(0, gapsShown)) {
-    const text = `${marks.gap} nothing ran for ${formatDuration(to - from)} from +${formatDuration(from)}`
+    const text = `${timelineSymbols.gap} nothing ran for ${formatDuration(to - from)} from +${formatDuration(from)}`
     lines.push([span(text, 'dim')])
   }
   const moreGaps = scale.gaps.length - gapsShown
-  if (moreGaps > 0) lines.push([span(`${marks.gap} and ${moreGaps} times more`, 'dim')])
+  if (moreGaps > 0) lines.push([span(`${timelineSymbols.gap} and ${moreGaps} times more`, 'dim')])
   if (criticalPath.path.length > 0) {
     const of = `${formatDuration(criticalPath.length)} of ${formatDuration(record.elapsed)}`
     const path = `critical path ${of}: ${pathText({ criticalPath, symbols })}`
@@ -198,6 +212,10 @@ function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line
     ])
   }
   return lines
+}
+
+function hasSuspended({ spans }: TimelineRow): boolean {
+  return spans.some((each) => each.kind === 'run' && each.suspended !== undefined)
 }
 
 /** Parts in as few lines as the width allows. */

@@ -112,7 +112,7 @@ test('a run that was killed', async () => {
   await stage.started('b')
   await stage.finish('a')
   await stage.started('c')
-  // A start is written without waiting for it, a success is: once it is told, all before it is on disk.
+  // A start is written without waiting for it, a success is: once it is reported, all before it is on disk.
   await stage.finish('b')
   await program.printed(/done +b in /)
   program.process.kill('SIGKILL')

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { asciiMarks } from '../../../src/runs/marks.ts'
+import { asciiTimelineSymbols } from '../../../src/runs/timeline/timeline-symbols.ts'
 import { axisOf } from '../../../src/runs/timeline/axis.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
 import { textOf } from '../../../src/view/line.ts'
 
 function axis(length: number, columns: number, idle: { from: number; to: number }[] = []): string {
-  return textOf(axisOf(makeScale(length, idle, columns), asciiMarks))
+  return textOf(axisOf(makeScale(length, idle, columns), asciiTimelineSymbols))
 }
 
 test('ticks are at round times', () => {

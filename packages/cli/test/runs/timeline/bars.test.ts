@@ -1,7 +1,7 @@
 import { type TimelineRow, type TimeSpan } from '@heddle/core/lowlevel'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { asciiMarks } from '../../../src/runs/marks.ts'
+import { asciiTimelineSymbols } from '../../../src/runs/timeline/timeline-symbols.ts'
 import { barOf, groupBarOf } from '../../../src/runs/timeline/bars.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
 import { textOf } from '../../../src/view/line.ts'
@@ -16,7 +16,8 @@ function run(from: number, to: number, outcome: 'succeeded' | 'failed' = 'succee
 }
 
 const scale = makeScale(100, [], 20)
-const bar = (...spans: TimeSpan[]): string => textOf(barOf(row(...spans), scale, asciiMarks))
+const bar = (...spans: TimeSpan[]): string =>
+  textOf(barOf(row(...spans), scale, asciiTimelineSymbols))
 
 test('waiting, running and back-off are told apart by their shape', () => {
   assert.equal(
@@ -34,19 +35,23 @@ test('B2: an attempt that took no time is seen, at both ends and before a gap', 
   assert.equal(bar(run(0, 0)), `=${' '.repeat(19)}`)
   assert.equal(bar(run(100, 100, 'failed')), `${' '.repeat(19)}x`)
   const gapped = makeScale(1_000, [{ from: 50, to: 950 }], 11)
-  const text = textOf(barOf(row(run(50, 50, 'failed'), run(950, 960)), gapped, asciiMarks))
+  const text = textOf(
+    barOf(row(run(50, 50, 'failed'), run(950, 960)), gapped, asciiTimelineSymbols),
+  )
   assert.equal(text, '    x:=    ')
 })
 
-test('B3: a gap is seen through what waits', () => {
+test('B3: a gap shows through the bar of a waiting job', () => {
   const gapped = makeScale(1_000, [{ from: 50, to: 950 }], 11)
-  const text = textOf(barOf(row({ kind: 'queue', from: 20, to: 980 }), gapped, asciiMarks))
+  const text = textOf(
+    barOf(row({ kind: 'queue', from: 20, to: 980 }), gapped, asciiTimelineSymbols),
+  )
   assert.equal(text, '  ...:...  ')
 })
 
 test('a group shows how many ran at a time', () => {
   const rows = [row(run(0, 50)), row(run(0, 25)), row(run(0, 25)), row(run(90, 91))]
-  assert.equal(textOf(groupBarOf(rows, scale, asciiMarks)), '3333311111        1 ')
+  assert.equal(textOf(groupBarOf(rows, scale, asciiTimelineSymbols)), '3333311111        1 ')
   const many = Array.from({ length: 40 }, () => row(run(0, 100)))
-  assert.equal(textOf(groupBarOf(many, scale, asciiMarks)), '+'.repeat(20))
+  assert.equal(textOf(groupBarOf(many, scale, asciiTimelineSymbols)), '+'.repeat(20))
 })

@@ -11,7 +11,7 @@ import {
   timedNodes,
   timelineOf,
 } from '@heddle/core/lowlevel'
-import type { Surface } from '../../../src/runs/look.ts'
+import type { Surface } from '../../../src/runs/with-journal.ts'
 import { columnsOf } from '../../../src/runs/timeline/bars.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
 import { mostAtOnce, timelineLines, type TimelineInput } from '../../../src/runs/timeline/view.ts'
@@ -131,6 +131,58 @@ test('more than 60 rows are folded by job; what failed and what is critical stay
   assert.ok(lines.some((line) => line === 'folded from 200 rows; --all shows each'))
   const all = text(timelineLines(await inputOf(large(200), 80, { all: true }))).split('\n')
   assert.equal(all.filter((line) => /^[◆ ] \S task \d+ /u.test(line)).length, 200)
+})
+
+test('times of many minutes are not cut', async () => {
+  const long: Story = {
+    nodes: [node('bill')],
+    rows: [
+      [0, 'bill', 'ready'],
+      [0, 'bill', 'running'],
+      [12 * 60_000 + 44_000, 'bill', 'succeeded'],
+      [12 * 60_000 + 44_000, 'finished'],
+    ],
+  }
+  for (const width of [100, 60]) {
+    const lines = timelineLines(await inputOf(long, width)).map(textOf)
+    assert.match(
+      lines.find((line) => line.includes('bill'))!,
+      / 12 min 44 s$/,
+    )
+  }
+})
+
+test('a job that sleeps or waits is drawn as suspended, a map that works is not', async () => {
+  const minute = 60_000
+  const input = await inputOf(
+    {
+      nodes: [node('order'), { ...node('rows'), grows: 'map' }],
+      rows: [
+        [0, 'order', 'ready'],
+        [0, 'order', 'running'],
+        [0, 'rows', 'ready'],
+        [0, 'rows', 'running'],
+        [0, 'rows', 'suspended'],
+        [2 * minute, 'order', 'suspended'],
+        [8 * minute, 'order', 'running'],
+        [10 * minute, 'order', 'succeeded'],
+        [10 * minute, 'rows', 'running'],
+        [10 * minute, 'rows', 'succeeded'],
+        [10 * minute, 'finished'],
+      ],
+    },
+    52,
+  )
+  const lines = timelineLines(input).map((line) => textOf(line).trimEnd())
+  assert.match(
+    lines.find((line) => line.includes(' order '))!,
+    /order ██████┄{16,}█{6,} +10 min/,
+  )
+  assert.match(
+    lines.find((line) => line.includes(' rows '))!,
+    /rows {2}█{20,} +10 min/,
+  )
+  assert.ok(lines.some((line) => line.includes('┄ suspended')))
 })
 
 test('nothing to draw', async () => {

@@ -1,10 +1,11 @@
 import type { AttemptOutcome } from '@heddle/core/lowlevel'
 
-/** What is drawn in a timeline, one column each. Told apart by shape: colour only repeats it. */
-export interface Marks {
+/** What is drawn in a timeline, one column each. Distinguished by shape: colour only repeats it. */
+export interface TimelineSymbols {
   readonly critical: string
   readonly queue: string
   readonly run: string
+  readonly suspended: string
   readonly backoff: string
   /** A stretch in which nothing ran, shortened to one column. */
   readonly gap: string
@@ -13,20 +14,22 @@ export interface Marks {
   readonly ends: Readonly<Record<Exclude<AttemptOutcome, 'succeeded'>, string>>
 }
 
-export const unicodeMarks: Marks = {
+export const unicodeTimelineSymbols: TimelineSymbols = {
   critical: '◆',
   queue: '░',
   run: '█',
+  suspended: '┄',
   backoff: '~',
   gap: '┊',
   tick: '╷',
   ends: { running: '▶', failed: '✗', cancelled: '⊗', interrupted: '!' },
 }
 
-export const asciiMarks: Marks = {
+export const asciiTimelineSymbols: TimelineSymbols = {
   critical: '*',
   queue: '.',
   run: '=',
+  suspended: '-',
   backoff: '~',
   gap: ':',
   tick: '|',

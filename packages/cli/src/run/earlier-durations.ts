@@ -4,7 +4,7 @@ import type { Journal, RunSnapshot, RunSummary } from '@heddle/core/lowlevel'
 const runsUsed = 3
 /** Runs of other graphs that may be in between. */
 const runsLookedAt = 50
-/** Nodes that are read: somebody waits for the start. 100,000 of them take two seconds. */
+/** Nodes that are read: the user waits for the start. 100,000 of them take two seconds. */
 const nodesUsed = 30_000
 
 /**

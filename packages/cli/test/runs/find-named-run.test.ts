@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isError } from '@heddle/core'
 import type { RunSummary } from '@heddle/core/lowlevel'
-import { findRun } from '../../src/runs/find-run.ts'
+import { findNamedRun } from '../../src/runs/find-named-run.ts'
 
 const ids = ['20261116-080000-k3f9q2', '20261115-224501-bq77xz', '20261115-224400-k9d0gg']
 
@@ -13,7 +13,7 @@ const journal = {
 }
 
 async function found(word: string): Promise<string> {
-  return (await findRun(journal, word)).id
+  return (await findNamedRun(journal, word)).id
 }
 
 test('last, the one before, an id, its beginning, or the beginning of its last part', async () => {

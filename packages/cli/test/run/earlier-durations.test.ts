@@ -7,7 +7,7 @@ import {
   type RunSnapshot,
   type RunSummary,
 } from '@heddle/core/lowlevel'
-import { earlierDurations } from '../../src/run/history.ts'
+import { earlierDurations } from '../../src/run/earlier-durations.ts'
 import { graphOf } from '../support/graphs.ts'
 
 type Fake = Partial<RunSnapshot> & { readonly id: string }
@@ -50,7 +50,7 @@ test('the median of the last three finished runs of the same title', async () =>
   )
 })
 
-test('of large runs no more is read than somebody waits for', async () => {
+test('of large runs no more is read than the start can wait for', async () => {
   const finished = { title: 'x', state: 'finished' } as const
   const known = async (...sizes: number[]): Promise<number[]> => {
     const runs = sizes.map((succeeded, i) => {

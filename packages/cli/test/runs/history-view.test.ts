@@ -2,7 +2,7 @@ import { build, picture, surfaceOf, text, told, zero } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { criticalPathOf, readRecord, timedNodes } from '@heddle/core/lowlevel'
-import { historyLines, readHistory } from '../../src/runs/history.ts'
+import { historyLines, readHistory } from '../../src/runs/history-view.ts'
 
 test('the rows of a run are the points that --at can go to', async () => {
   await using journal = await told(build)

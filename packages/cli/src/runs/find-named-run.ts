@@ -1,7 +1,7 @@
 import { HeddleError } from '@heddle/core'
 import { suggest, type Journal, type RunSummary } from '@heddle/core/lowlevel'
 
-/** More than anybody keeps in one file: a run is found however old it is. */
+/** More than is ever kept in one file: a run is found however old it is. */
 const runsLookedAt = 1_000_000
 const candidatesShown = 5
 
@@ -12,7 +12,7 @@ const candidatesShown = 5
  * *Cancellation*: none; it reads one list.
  * @throws `HDL_UNKNOWN_RUN` with a suggestion, `HDL_AMBIGUOUS_RUN` with those that can be meant.
  */
-export async function findRun(
+export async function findNamedRun(
   journal: Pick<Journal, 'runs' | 'address'>,
   word: string,
 ): Promise<RunSummary> {

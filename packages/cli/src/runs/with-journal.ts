@@ -13,14 +13,19 @@ import { errorRecord } from '../output/error-record.ts'
 import { shortenPaths } from '../output/gap.ts'
 import { Output } from '../output/output.ts'
 import { errorLines } from '../output/report-error.ts'
+import { helpForUnreadable } from '../run/hints.ts'
 import { defaultJournal } from '../run/journal.ts'
 import { chooseView } from '../terminal/capabilities.ts'
 import { paint, type Line } from '../view/line.ts'
 import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
 import { wrapAll } from '../view/wrap.ts'
-import { asciiMarks, unicodeMarks, type Marks } from './marks.ts'
+import {
+  asciiTimelineSymbols,
+  unicodeTimelineSymbols,
+  type TimelineSymbols,
+} from './timeline/timeline-symbols.ts'
 
-export interface LookSettings {
+export interface JournalCommandSettings {
   /** Undefined for the default. */
   readonly journal: string | undefined
   readonly json: boolean
@@ -30,7 +35,7 @@ export interface LookSettings {
 /** Where an answer goes, and how it may look. */
 export interface Surface {
   readonly symbols: Symbols
-  readonly marks: Marks
+  readonly timelineSymbols: TimelineSymbols
   /** Of the terminal; undefined where there is none: then tables are as wide as they are. */
   readonly columns: number | undefined
   /** Wall time. */
@@ -40,10 +45,10 @@ export interface Surface {
   readonly address: string
 }
 
-export interface Look extends Surface {
+export interface JournalContext extends Surface {
   readonly journal: Journal
   /** Lines for people, wrapped where they are wider than `width`: that of the terminal when absent. */
-  tell(lines: readonly Line[], width?: number): void
+  printLines(lines: readonly Line[], width?: number): void
   /** The one object for programs. */
   answer(object: object): void
   /** As it is. */
@@ -55,9 +60,9 @@ export interface Look extends Surface {
  *
  * *Cancellation*: none; it reads what is there.
  */
-export async function look(
-  settings: LookSettings,
-  work: (look: Look) => Promise<ExitCode>,
+export async function withJournal(
+  settings: JournalCommandSettings,
+  work: (context: JournalContext) => Promise<ExitCode>,
   access: 'read' | 'write' = 'read',
 ): Promise<void> {
   const { stdout, stderr } = process
@@ -71,12 +76,12 @@ export async function look(
     process.exitCode = await work({
       journal,
       symbols,
-      marks: unicode ? unicodeMarks : asciiMarks,
+      timelineSymbols: unicode ? unicodeTimelineSymbols : asciiTimelineSymbols,
       columns,
       now: systemKernel.clock.wallTime(),
       json: settings.json,
       address: shortenPaths(journal.address),
-      tell: (lines, width = columns) => {
+      printLines: (lines, width = columns) => {
         for (const line of wrapAll(lines, width)) out.line(paint(line, color))
       },
       answer: (object) => out.line(JSON.stringify(object)),
@@ -95,7 +100,7 @@ export async function look(
 
 /** What to type, where the help of an error speaks of code. */
 function helpFor(error: unknown): string | undefined {
-  if (!isError(error, 'HDL_UNKNOWN_NODE')) return undefined
+  if (!isError(error, 'HDL_UNKNOWN_NODE')) return helpForUnreadable(error)
   return 'List the nodes of the run with `heddle runs show RUN --all`.'
 }
 
