@@ -1,24 +1,18 @@
 /**
  * Heddle side by side with its peers.
  *
- * Exit codes: 0 all rows played; 1 ours failed in a row; 2 the call was wrong.
+ * Exit codes: 0 all rows played; 1 ours failed in a row; 2 the call was wrong; 130 ended by SIGINT or SIGTERM, with the
+ * rows that were played until then.
  * Progress goes to stderr, results to stdout.
  */
 import { availableParallelism, cpus } from 'node:os'
 import { parseArguments, usage, type Arguments } from './harness/arguments.ts'
 import { describeLoad, holdMachine, machineLoad } from './harness/machine-lock.ts'
-import type {
-  Entrant,
-  Machine,
-  MeasuredRow,
-  Row,
-  RowResult,
-  Suite,
-  Surroundings,
-} from './harness/row.ts'
+import type { Entrant, Machine, Row, Suite, Surroundings } from './harness/row.ts'
+import { useBuiltPackages } from './harness/own-packages.ts'
+import { Results } from './harness/results.ts'
 import { runRow } from './harness/runner.ts'
 import { loadSuite, suiteNames } from './harness/suites.ts'
-import { renderTable } from './harness/table.ts'
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -37,6 +31,11 @@ async function main(args: readonly string[]): Promise<number> {
   if (parsed.suite === undefined) return refuse(`name a suite: ${names.join(', ')}`)
   if (!names.includes(parsed.suite)) {
     return refuse(`there is no suite ${parsed.suite}; there is: ${names.join(', ')}`)
+  }
+  try {
+    if (parsed.built) useBuiltPackages()
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
   }
   const suite = await loadSuite(parsed.suite)
   const rows = suite.rows
@@ -69,19 +68,25 @@ async function play(
   tell(`at the start: ${describeLoad(loadAtStart)}`)
   const onProgress = (line: string) => tell(`${seconds()}  ${line}`)
   const needs = new Set(rows.flatMap(({ entrants }) => Object.values(entrants)).flatMap(needsOf))
-  const results: MeasuredRow[] = []
+  const results = new Results(json, (text) => process.stdout.write(text))
+  const stop = new AbortController()
+  const onSignal = (signal: string): void => stop.abort(new Error(`ended by ${signal}`))
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  const { signal } = stop
   {
     await using surroundings =
       (await suite.surround?.(needs, { install, offline, onProgress })) ?? nothingAround()
     for (const row of rows) {
-      results.push(...(await runRow(suite, row, { quick, surroundings, onProgress })))
+      const measured = await runRow(suite, row, { quick, surroundings, onProgress, signal })
+      if (signal.aborted) break
+      const machine: Machine = { atStart: loadAtStart, atEnd: machineLoad() }
+      for (const result of measured) results.add({ ...result, machine })
     }
   }
-  tell(`${seconds()}  done`)
-  const machine: Machine = { atStart: loadAtStart, atEnd: machineLoad() }
-  const rowsWithLoad: RowResult[] = results.map((result) => ({ ...result, machine }))
-  console.log(json ? JSON.stringify(rowsWithLoad, undefined, 2) : renderTable(rowsWithLoad))
-  return results.some(({ ours }) => ours === null) ? 1 : 0
+  tell(`${seconds()}  ${signal.aborted ? 'ended early' : 'done'}`)
+  results.end()
+  if (signal.aborted) return 130
+  return results.hasFailed ? 1 : 0
 }
 
 function needsOf({ needs = [] }: Entrant): readonly string[] {

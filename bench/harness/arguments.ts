@@ -7,6 +7,8 @@ export interface Arguments {
   readonly help: boolean
   readonly install: boolean
   readonly offline: boolean
+  /** Servers run the built packages. */
+  readonly built: boolean
   /** Rows whose name contains one of these; all rows when empty. */
   readonly only: readonly string[]
   /** Entrants by name, besides ours; all when empty. */
@@ -21,6 +23,7 @@ export const usage = `Usage: npm run -s bench -- <suite> [--json] [--quick] [--o
   --against  play only this peer (or floor) besides ours; may be repeated
   --install  install servers that are missing with apt-get; needs root
   --offline  fetch nothing: peers that a suite would install are left out
+  --built    servers of ours run what \`npm run check\` has built, as users get it, not the sources
 
 Example: npm run -s bench -- engine --only chain`
 
@@ -35,6 +38,7 @@ export function parseArguments(args: readonly string[]): Arguments {
       help: { type: 'boolean', default: false, short: 'h' },
       install: { type: 'boolean', default: false },
       offline: { type: 'boolean', default: false },
+      built: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
       against: { type: 'string', multiple: true, default: [] },
     },

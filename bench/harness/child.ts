@@ -15,7 +15,7 @@ import { findRow, loadSuite } from './suites.ts'
 const [suiteName = '', rowName = '', entrantName = '', mode = 'full'] = process.argv.slice(2)
 const suite = await loadSuite(suiteName)
 const row = findRow(suite, rowName)
-// The parent ends a child that takes too long; when the parent is gone, nobody else would.
+// The parent ends a child that takes too long; when the parent is gone, it has to end itself.
 setTimeout(() => process.exit(1), childLimitOf(row) + 10_000).unref()
 const entrant = row.entrants[entrantName]
 if (entrant === undefined) throw new Error(`row ${rowName} has no entrant ${entrantName}`)

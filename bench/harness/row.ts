@@ -8,7 +8,7 @@ import type { MachineLoad } from './machine-lock.ts'
 /**
  * The timed part: everything a user's program would do, from the first call of the library. It
  * resolves when all operations have ended. A round that first describes its work calls `built`
- * when the description is complete; the time until then is in the result and told as `buildMs`.
+ * when the description is complete; the time until then is in the result as `buildMs`.
  */
 export type Round = (built: () => void) => Promise<void | (() => Figures)>
 
@@ -34,7 +34,7 @@ export type Observed = string | number | boolean | null | readonly string[] | Ob
 
 /** One library doing one row's work. It lives in a child process of its own. */
 export interface Contender {
-  /** Prepares what is no work of the library's: input data, threads that are up. Not timed. */
+  /** Prepares what the library does not do itself: input data, started threads. Not timed. */
   prepare(size: number): Round | Promise<Round>
 }
 

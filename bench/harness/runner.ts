@@ -16,8 +16,10 @@ import { best, median, ratioOf, round } from './statistics.ts'
 export interface RunnerOptions {
   readonly quick: boolean
   readonly surroundings: Omit<Surroundings, keyof AsyncDisposable>
-  /** Told before each child starts. */
+  /** Called before each child starts. */
   readonly onProgress: (line: string) => void
+  /** Ends the child that plays; no other one is started. */
+  readonly signal?: AbortSignal
 }
 
 /** Everything that the children of one entrant reported. */
@@ -39,7 +41,7 @@ function isPlaying({ absent, error }: Tally): boolean {
  *
  * Taking turns matters more than the number of repetitions: the machine's speed drifts over
  * seconds (neighbours, clock rate), and a drift between "all of ours" and "all of theirs" would
- * look like a difference between the libraries. The order rotates, so nobody is always first.
+ * look like a difference between the libraries. The order rotates, so no library is always first.
  *
  * The result has one element for the row, and one for each of its other figures.
  */
@@ -64,11 +66,18 @@ export async function runRow(
     ]
     for (const tally of order) {
       const { children } = planOf(row, tally.entrant, options.quick)
-      if (turn >= children || !isPlaying(tally)) continue
+      if (turn >= children || !isPlaying(tally) || options.signal?.aborted === true) continue
       options.onProgress(`${row.name}: ${tally.name} (${turn + 1} of ${children})`)
       try {
         tally.reports.push(
-          await playInChild(suite.name, row, tally.name, options.quick, environment),
+          await playInChild(
+            suite.name,
+            row,
+            tally.name,
+            options.quick,
+            environment,
+            options.signal,
+          ),
         )
       } catch (error) {
         tally.error = error instanceof Error ? error.message : String(error)

@@ -14,6 +14,7 @@ export async function playInChild(
   entrant: string,
   quick: boolean,
   environment: Readonly<Record<string, string>>,
+  stop?: AbortSignal,
 ): Promise<ChildReport> {
   const limitMs = childLimitOf(row)
   const child = spawn(
@@ -35,6 +36,8 @@ export async function playInChild(
       killSignal: 'SIGKILL',
     },
   )
+  const onAbort = (): boolean => child.kill('SIGTERM')
+  stop?.addEventListener('abort', onAbort, { once: true })
   const exit = new Promise<string | undefined>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => {
@@ -48,6 +51,7 @@ export async function playInChild(
     text(child.stdio[2] as Readable),
     text(child.stdio[3] as Readable),
   ])
+  stop?.removeEventListener('abort', onAbort)
   if (failure !== undefined) throw new Error([failure, lastLines(errors)].join(': '))
   return JSON.parse(report) as ChildReport
 }

@@ -43,7 +43,7 @@ export const workers: PlayGraph = async (shape, task, built) => {
 }
 
 /**
- * A root fiber per node, started by plain callbacks. Faster, but the fibers belong to nobody:
+ * A root fiber per node, started by plain callbacks. Faster, but the fibers have no parent:
  * nothing could interrupt them, and the loop gets no turn until the end.
  */
 export const runFork: PlayGraph = async (shape, task, built) => {

@@ -1,6 +1,6 @@
 /**
  * Installs the peers of a suite into a folder of their own when they are first needed: they are large
- * and many, and nobody who only wants to run the tests should have to wait for them.
+ * and many, and running the tests should not wait for them.
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -33,7 +33,7 @@ export function startRedis(keeper: Keeper, appendFsync: AppendFsync): Promise<st
   })
 }
 
-/** Snapshots and rewrites of the log are off: they would fall into somebody's round. */
+/** Snapshots and rewrites of the log are off: they would fall into a measured round. */
 function configuration(port: number, password: string, appendFsync: AppendFsync): string {
   return `
     bind 127.0.0.1

@@ -14,7 +14,7 @@ takeOwnLock()
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
-test('without the corpus nothing is claimed: ours is null, and the reason is told', async () => {
+test('without the corpus nothing is claimed: ours is null, and the reason is reported', async () => {
   const nowhere = mkdtempSync(path.join(os.tmpdir(), 'heddle-bench-test-'))
   try {
     const args = ['analyze', '--json', '--quick', '--offline', '--only', 'watch']

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { holdMachine } from '../harness/machine-lock.ts'
@@ -85,4 +86,23 @@ test('an unknown option is refused', async () => {
   const { code, stderr } = await bench('engine', '--fast')
   assert.equal(code, 2)
   assert.match(stderr, /--fast/)
+})
+
+test('a bench that is ended early prints the rows that it has played', async () => {
+  const rows = ['--only', 'cache hit', '--only', 'chain']
+  const child = spawn(
+    process.execPath,
+    ['--conditions=heddle-source', main, 'engine', '--json', '--quick', ...rows],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  )
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text
+    // The first row is there; others are to come.
+    if (printed.includes('"machine"')) child.kill('SIGTERM')
+  })
+  const [code] = (await once(child, 'close')) as [number]
+  assert.equal(code, 130)
+  const played = JSON.parse(printed) as RowResult[]
+  assert.ok(played.length >= 1)
 })

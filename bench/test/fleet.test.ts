@@ -10,6 +10,7 @@ import { test } from 'node:test'
 import { DueHeap } from '../suites/fleet/due-heap.ts'
 import { Latency } from '../suites/fleet/latency.ts'
 import { Load } from '../suites/fleet/load.ts'
+import { LoadedServer } from '../suites/fleet/server-process.ts'
 import { runScenario, type Scenario, type ScenarioReport } from '../suites/fleet/scenario.ts'
 
 test('the heap gives what is due first, whatever the order of the pushes', () => {
@@ -108,6 +109,35 @@ async function play(more: Partial<Scenario>): Promise<ScenarioReport> {
     await rm(folder, { recursive: true, force: true })
   }
 }
+
+class DeafServer extends LoadedServer {
+  isEnded = false
+
+  start(): Promise<this> {
+    return new Promise(() => undefined)
+  }
+
+  usage(): Promise<never> {
+    return Promise.reject(new Error('it does not listen'))
+  }
+
+  async kill(): Promise<void> {
+    this.isEnded = true
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill()
+  }
+}
+
+test('a scenario that does not end is an error that names its phase, and its servers are ended', async () => {
+  const server = new DeafServer()
+  await assert.rejects(
+    play({ peer: () => server, limit: 10 }),
+    /^Error: starting the servers: the scenario took longer than 0 s$/,
+  )
+  assert.ok(server.isEnded)
+})
 
 test('S147 S148: both sides agree on leases and units, no call fails, no lease is lost', async () => {
   const report = await play({ longpoll: 5, slow: 3 })

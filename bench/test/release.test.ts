@@ -27,6 +27,7 @@ import { heddle } from '../suites/release/tools/heddle.ts'
 import { lerna } from '../suites/release/tools/lerna.ts'
 import { pnpm } from '../suites/release/tools/pnpm.ts'
 import { takeOwnLock } from './own-lock.ts'
+import { tools } from '../suites/release/tools/tools.ts'
 
 takeOwnLock()
 
@@ -188,12 +189,21 @@ test('a program that does not end is ended, with what it has started', async () 
   assert.equal(exit, 'none within 0.5 s')
 })
 
+test('a process that leaves the group and keeps the output open is not waited for', async () => {
+  const left =
+    'const { pid } = require("child_process").spawn(process.execPath, ["--eval", "setInterval(() => {}, 1e3)"]'
+  const text = `${left}, { stdio: "inherit", detached: true }); console.log(pid); process.exit(0)`
+  const { exit, stdout } = await runProgram(script(text), limits)
+  assert.equal(exit, 0)
+  process.kill(Number(stdout), 'SIGKILL')
+})
+
 test('every fault has a row with all tools; only peers need to be installed', () => {
   const rows = suite.rows.filter(({ name }) => name.startsWith('fault: '))
   assert.equal(rows.length, faults.length)
   for (const { entrants } of rows) {
-    const tools = ['heddle', 'lerna', 'changesets', 'pnpm', 'nx', 'release-it']
-    assert.deepEqual(Object.keys(entrants), tools)
+    const names = ['heddle', 'lerna', 'changesets', 'pnpm', 'nx', 'release-it']
+    assert.deepEqual(Object.keys(entrants), names)
     for (const { role, needs = [] } of Object.values(entrants)) {
       assert.equal(needs.includes('peers'), role === 'peer')
     }
@@ -349,4 +359,10 @@ test('a run is right when nothing is left for the user to repair', () => {
     '1 double uploads',
   ])
   assert.deepEqual(wrongs({ ...whole, isDirty: true }), ['published a dirty work tree'])
+})
+
+test('a tool that names the version in its command is given the one that is planned', () => {
+  const releaseIt = tools['release-it']!
+  assert.deepEqual(releaseIt.commandFor?.('1.1.0').args, ['1.1.0', '--ci'])
+  assert.deepEqual(releaseIt.command.args, ['1.0.0', '--ci'])
 })

@@ -1,4 +1,4 @@
-/** What entrants of this suite need, and the variable by which they are told where it is. */
+/** What entrants of this suite need, and the variable that says where it is. */
 export const needs = {
   peers: 'peers',
   corpus: 'corpus',

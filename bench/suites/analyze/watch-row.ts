@@ -11,7 +11,7 @@ export const watchRow: Row = {
   warmUpSize: 0,
   rounds: 1,
   children: 3,
-  note: 'From the save to the findings, without the 50 ms in which a save settles. Nobody else analyses a whole program again.',
+  note: 'From the save to the findings, without the 50 ms in which a save settles. No other tool analyses a whole program again.',
   entrants: {
     heddle: {
       role: 'ours',

@@ -296,7 +296,7 @@ export class Load {
       case 'version':
         return ['/fleet/version', text({ protocol: [1] })]
       case 'claim':
-        // The same one again when its answer was lost.
+        // The same id is sent again when its answer was lost.
         if (worker.request === '') worker.request = randomUUID()
         return [
           '/fleet/claim',

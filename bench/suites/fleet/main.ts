@@ -41,6 +41,8 @@ async function storeAddress(): Promise<string> {
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
+/** Milliseconds beside the steady load: starts, ramp, last answers. */
+const around = 300_000
 say(`at the start: ${describeLoad(machineLoad())}`)
 const report = await runScenario(
   {
@@ -54,6 +56,7 @@ const report = await runScenario(
     restart: values.restart,
     slow: Number(values.slow),
     longpoll: Number(values.longpoll),
+    limit: (Number(values.seconds) + Number(values.ramp)) * 1_000 + around,
     ...(values.profile !== undefined && {
       execArgv: ['--cpu-prof', `--cpu-prof-dir=${values.profile}`],
     }),

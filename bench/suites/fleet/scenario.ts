@@ -1,6 +1,7 @@
 /** One run of the generator against servers of ours: ramp, steady load with accidents, and the comparison of both sides at the end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CleanupStack } from '@heddle/core/lowlevel'
+import { endsWithin } from './ends-within.ts'
 import { SlowSenders, WaitingClaims } from './idle-crowd.ts'
 import { Load, type LoadFigures } from './load.ts'
 import { HeddleServer, type LoadedServer } from './server-process.ts'
@@ -24,6 +25,8 @@ export interface Scenario {
   readonly longpoll: number
   /** Options of Node for the server: `--cpu-prof`. */
   readonly execArgv?: readonly string[]
+  /** Milliseconds for all of it; 380,000 when absent. Then it ends with an error that names the phase. */
+  readonly limit?: number
   /** Another server than ours, on the same store. */
   readonly peer?: (store: string) => LoadedServer
 }
@@ -50,26 +53,60 @@ export interface ScenarioReport {
 }
 
 const restartAfter = 5_000
+/** Milliseconds: less than a row of the bench has. */
+const usualLimit = 380_000
 /** Milliseconds for a lease of the load: none goes stale while its worker is on its way back. */
 const staleMs = 360_000
 
+/**
+ * Plays a scenario.
+ *
+ * *Cancellation*: none; it ends within `scenario.limit`, and then ends its servers.
+ */
 export async function runScenario(
   scenario: Scenario,
   say: (line: string) => void,
 ): Promise<ScenarioReport> {
   await using stack = new CleanupStack()
+  let phase = 'starting the servers'
+  const enter = (next: string): void => {
+    phase = next
+    say(next)
+  }
+  const { limit = usualLimit } = scenario
+  const played = play(scenario, stack, enter, say)
+  try {
+    return await endsWithin(limit, 'the scenario', played)
+  } catch (error) {
+    throw new Error(`${phase}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+async function play(
+  scenario: Scenario,
+  stack: CleanupStack,
+  enter: (phase: string) => void,
+  say: (line: string) => void,
+): Promise<ScenarioReport> {
   const servers: LoadedServer[] = []
   for (let index = 0; index < scenario.servers; index++) {
     const server =
       scenario.peer?.(scenario.store) ?? new HeddleServer(scenario.store, scenario.execArgv)
-    servers.push(stack.use(await server.start()))
+    // Also one that does not come up in time is ended.
+    stack.use(server)
+    servers.push(await server.start())
   }
+  if (servers.length > 1) enter('waiting until the servers share the shards')
   await waitForShares(servers)
+  enter('creating the campaigns')
   const campaigns = await Promise.all(servers.map((server) => createCampaign(server, scenario)))
   const { workers, speed, ramp, seconds } = scenario
   const load = new Load({ workers, speed, servers, ramp: ramp * 1_000 })
   stack.defer(() => load.stop())
   load.start()
+  enter('waiting until all workers have a lease')
   const until = performance.now() + ramp * 1_000 + 120_000
   while (load.held < workers && performance.now() < until) await sleep(50)
   const rampFigures = load.figures()
@@ -84,6 +121,7 @@ export async function runScenario(
     slow?.stop()
   })
   load.reset()
+  enter('steady load')
   const before = await usageOf(servers)
   await sleep((seconds * 1_000) / 2)
   if (scenario.kill > 0) load.cut(scenario.kill)
@@ -101,7 +139,9 @@ export async function runScenario(
   const steady = load.figures()
   const after = await usageOf(servers)
   if (scenario.restart) returned = load.returned()
+  enter('waiting for the last answers')
   await load.settle()
+  enter('comparing both sides')
 
   const { held, units } = load.figures()
   const serverHeld = await sum(

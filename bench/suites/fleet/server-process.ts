@@ -1,8 +1,20 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { packageArguments } from '../../harness/own-packages.ts'
+import { endsWithin } from './ends-within.ts'
 
-const script = fileURLToPath(new URL('serve.ts', import.meta.url))
+const script = fileURLToPath(new URL('serve.mjs', import.meta.url))
+
+/** Milliseconds until a server that was started listens. */
+const startWithin = 60_000
+/** Milliseconds for a question to a server beside the load: it is answered or the run has failed. */
+const answerWithin = 30_000
+/** Milliseconds for a server to end in order; then it is killed. */
+const endWithin = 10_000
+/** Milliseconds between two tries of a call that the server asked to repeat. */
+const againAfter = 200
 
 export interface Usage {
   readonly cpuUs: number
@@ -30,27 +42,36 @@ export abstract class LoadedServer implements AsyncDisposable {
     this.port = Number(port)
   }
 
-  async get<T>(path: string): Promise<T> {
-    const response = await fetch(this.url + path)
-    if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
-    return (await response.json()) as T
+  get<T>(path: string): Promise<T> {
+    return this.#ask<T>(path, {})
   }
 
-  async post<T>(path: string, body: unknown): Promise<T> {
-    const response = await fetch(this.url + path, {
+  post<T>(path: string, body: unknown): Promise<T> {
+    return this.#ask<T>(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-    if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
-    return (await response.json()) as T
   }
 
   /** The value of a metric; 0 when it is not there. */
   async metric(name: string): Promise<number> {
-    const response = await fetch(`${this.url}/metrics`)
+    const signal = AbortSignal.timeout(answerWithin)
+    const response = await fetch(`${this.url}/metrics`, { signal })
     const line = (await response.text()).split('\n').find((each) => each.startsWith(`${name} `))
     return Number(line?.split(' ')[1] ?? 0)
+  }
+
+  /** Again while the server asks for that: servers that share the shards between them say so. */
+  async #ask<T>(path: string, init: RequestInit): Promise<T> {
+    const signal = AbortSignal.timeout(answerWithin)
+    for (;;) {
+      const response = await fetch(this.url + path, { ...init, signal })
+      if (response.ok) return (await response.json()) as T
+      const text = await response.text()
+      if (response.status !== 503 || signal.aborted) throw new Error(`${path}: ${text}`)
+      await sleep(againAfter)
+    }
   }
 }
 
@@ -68,27 +89,29 @@ export class HeddleServer extends LoadedServer {
 
   async start(): Promise<this> {
     const child = fork(script, [this.#store, String(this.port)], {
-      execArgv: [
-        '--conditions=heddle-source',
-        '--disable-warning=ExperimentalWarning',
-        ...this.#execArgv,
-      ],
+      execArgv: [...packageArguments(), '--disable-warning=ExperimentalWarning', ...this.#execArgv],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     this.#child = child
     const ended = once(child, 'exit').then(() => {
       throw new Error('the server ended before it listened')
     })
-    const [message] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }]
     ended.catch(() => undefined)
-    this.setAddress(message.url)
-    return this
+    const listening = Promise.race([once(child, 'message'), ended]) as Promise<[{ url: string }]>
+    try {
+      const [message] = await endsWithin(startWithin, 'the start of a server', listening)
+      this.setAddress(message.url)
+      return this
+    } catch (error) {
+      child.kill('SIGKILL')
+      throw error
+    }
   }
 
   async usage(): Promise<Usage> {
-    const answered = once(this.#child!, 'message')
+    const answered = once(this.#child!, 'message') as Promise<[Usage]>
     this.#child!.send('usage')
-    const [usage] = (await answered) as [Usage]
+    const [usage] = await endsWithin(answerWithin, 'the usage of a server', answered)
     return usage
   }
 
@@ -105,7 +128,12 @@ export class HeddleServer extends LoadedServer {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
-    child.disconnect()
-    await ended
+    if (child.connected) child.disconnect()
+    try {
+      await endsWithin(endWithin, 'the end of a server', ended)
+    } catch {
+      child.kill('SIGKILL')
+      await ended
+    }
   }
 }

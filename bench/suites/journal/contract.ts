@@ -25,7 +25,7 @@ export interface Ledger extends AsyncDisposable {
 /** At the address of a journal, or in a file. */
 export type OpenLedger = (at: string, durability: Durability) => Promise<Ledger>
 
-/** What a library that keeps jobs is told when it is opened. Jobs are numbers. */
+/** The options with which a library that keeps jobs is opened. Jobs are numbers. */
 export interface QueueOptions {
   readonly durability: Durability
   /** Jobs that may run at once. */

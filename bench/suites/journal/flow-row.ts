@@ -5,6 +5,7 @@ import { flowConcurrency, flowNodes } from './conditions.ts'
 import type { Durability } from './contract.ts'
 import { openQueueFlow, playOnLedger, type PlayFlow } from './flow.ts'
 import { peers } from './peers.ts'
+import type { FlowInputs } from '../../ours/journaled-run.ts'
 import { workFolder } from '../../servers/work-folder.ts'
 
 function flowContender(play: PlayFlow): Contender {
@@ -20,16 +21,19 @@ const ours = () => import('../../ours/journaled-run.ts')
 
 /** A graph from end to end: three random earlier nodes each. */
 export function flowRow(durability: Durability): Row {
-  const entrants: Record<string, Entrant> = {
-    heddle: {
-      role: 'ours',
-      load: async () => {
-        const { openFlow } = await ours()
-        const address = `sqlite:${path.join(await workFolder(), 'runs.db')}`
-        const { play } = await openFlow(address, durability, flowConcurrency)
-        return flowContender(play)
-      },
+  const journaled = (role: Entrant['role'], inputs: FlowInputs): Entrant => ({
+    role,
+    load: async () => {
+      const { openFlow } = await ours()
+      const address = `sqlite:${path.join(await workFolder(), 'runs.db')}`
+      const { play } = await openFlow(address, durability, flowConcurrency, inputs)
+      return flowContender(play)
     },
+  })
+  const entrants: Record<string, Entrant> = {
+    heddle: journaled('ours', 'none'),
+    'heddle, inputs': journaled('variant', 'recorded'),
+    'heddle, inputs that are not recorded': journaled('variant', 'not recorded'),
     'heddle without journal': {
       role: 'variant',
       load: async () => flowContender((await ours()).plainFlow(flowConcurrency)),

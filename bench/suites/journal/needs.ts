@@ -1,4 +1,4 @@
-/** What entrants of this suite need, and the variables by which they are told where it is. */
+/** What entrants of this suite need, and the variables that say where it is. */
 export const needs = {
   peers: 'peers',
   redisAlways: 'redis always',

@@ -8,7 +8,7 @@ import { Tally } from './tally.ts'
  * there are many.
  *
  * Two times are taken for each job: that of adding it, and that from the end of its work until it is
- * durably done. The time until somebody takes it up is in neither.
+ * durably done. The time until a consumer takes it is in neither.
  */
 export async function queueContender(
   open: OpenQueue,

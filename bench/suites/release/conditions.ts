@@ -69,6 +69,9 @@ export const faults: readonly Fault[] = [
 /** Milliseconds that one command of a tool may take. Ours keeps looking for a minute after each 500. */
 export const commandLimit = 300_000
 
+/** Milliseconds for all commands of one tool in one case. */
+export const caseLimit = 3 * commandLimit
+
 /** Releases in virtual time: packages, and milliseconds until a version shows (median). */
 export const makespans = [
   { packages: 60, visibility: 10_000 },

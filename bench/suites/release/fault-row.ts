@@ -1,5 +1,5 @@
 import type { Contender, Entrant, Row } from '../../harness/row.ts'
-import { commandLimit, workspace, type Fault } from './conditions.ts'
+import { caseLimit, commandLimit, workspace, type Fault } from './conditions.ts'
 import { needs, registryAddress } from './needs.ts'
 import { tools } from './tools/tools.ts'
 import type { Tool } from './tools/tool.ts'
@@ -25,11 +25,11 @@ export function faultRow(fault: Fault): Row {
     warmUpSize: size,
     rounds: 1,
     children: 1,
-    // Linking, two runs, and some air.
-    limitMs: 3 * commandLimit,
+    // The case ends its commands itself; a minute for what is looked at in between.
+    limitMs: caseLimit + 60_000,
     isOutside: true,
     entrants: Object.fromEntries(entrants),
-    note: `a command that has not ended after ${commandLimit / 1000} s is ended`,
+    note: `a command that has not ended after ${commandLimit / 1000} s is ended, and all of a tool after ${caseLimit / 1000} s`,
   }
 }
 

@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { packageArguments } from '../../harness/own-packages.ts'
 import type { Usage } from '../fleet/server-process.ts'
 
 export interface MeasuredServer extends AsyncDisposable {
@@ -16,7 +17,7 @@ export async function startServerProcess(
   ...args: readonly string[]
 ): Promise<MeasuredServer> {
   const child = fork(fileURLToPath(new URL(`servers/${script}`, import.meta.url)), [...args], {
-    execArgv: ['--conditions=heddle-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: [...packageArguments(), '--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const ended = once(child, 'exit').then(() => {

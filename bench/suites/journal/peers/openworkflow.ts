@@ -7,7 +7,7 @@ import { openSteps } from './openworkflow-steps.ts'
 
 export const open: OpenQueue = async (options) => {
   const backend = BackendSqlite.connect(path.join(await workFolder(), 'openworkflow.db'))
-  // FULL is what SQLite does unless it is told otherwise.
+  // FULL is the default of SQLite.
   if (options.durability === 'process') backend.db.exec('PRAGMA synchronous = NORMAL')
   return openSteps(backend, 1, options)
 }

@@ -1,7 +1,7 @@
 import type { Durability } from '../contract.ts'
 import { addressIn, postgresVariable } from '../needs.ts'
 
-/** PostgreSQL waits for the disk before it acknowledges, unless it is told not to. */
+/** PostgreSQL waits for the disk before it acknowledges, unless this option is off. */
 export function postgresAddress(durability: Durability): string {
   const address = addressIn(postgresVariable)
   if (durability === 'fsync') return address

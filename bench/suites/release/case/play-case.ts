@@ -13,7 +13,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startFaultProxy, type FaultProxy, type LoggedRequest } from '@heddle/release/testing'
 import type { Figures, Observation } from '../../../harness/row.ts'
 import { workFolder } from '../../../servers/work-folder.ts'
-import { commandLimit, nextVersion, version, workspace, type Fault } from '../conditions.ts'
+import {
+  caseLimit,
+  commandLimit,
+  nextVersion,
+  version,
+  workspace,
+  type Fault,
+} from '../conditions.ts'
 import { peerModule } from '../tools/peer-program.ts'
 import { pnpm, pnpmInstall } from '../tools/pnpm.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -24,7 +31,11 @@ import { runProgram, type Ended } from './run-program.ts'
 /** Milliseconds between two looks whether something has happened in another process. */
 const lookEvery = 20
 
+/** Milliseconds that the registry has to show one package. */
+const longestLook = 30_000
+
 export async function playCase(tool: Tool, fault: Fault, registry: string): Promise<Figures> {
+  const until = performance.now() + caseLimit
   await using proxy = await startFaultProxy({ target: registry })
   const scope = `case-${randomUUID().slice(0, 8)}`
   const { files } = tool
@@ -36,16 +47,17 @@ export async function playCase(tool: Tool, fault: Fault, registry: string): Prom
     isUnreproducible: fault.secondClone === true,
   })
   await repository.write()
-  if (tool.isLinked || fault.before === 'published-by-another-tool') await link(repository)
+  if (tool.isLinked || fault.before === 'published-by-another-tool') await link(repository, until)
   await linkModules(repository, tool)
   await repository.commit()
   const planned = new Map(Object.keys(workspace).map((letter) => [letter, version]))
   if (fault.before === 'published-by-another-tool') {
-    await publishByPnpm(repository)
+    await publishByPnpm(repository, until)
     await repository.bump(nextVersion)
     planned.set('b', nextVersion)
   }
   if (fault.before === 'dirty') await repository.edit()
+  const command = tool.commandFor?.(planned.get('b')!) ?? tool.command
   const earlier = proxy.log.length
 
   const b = repository.nameOf('b')
@@ -53,19 +65,19 @@ export async function playCase(tool: Tool, fault: Fault, registry: string): Prom
   if (rule !== undefined) proxy.rules.add({ ...rule, method: 'PUT', package: b })
   if (archive !== undefined) proxy.rules.add({ ...archive, path: /\/b-[^/]*\.tgz$/ })
   const isUploaded = fault.interrupts === true ? uploadOf(b, proxy) : undefined
-  const first = await runProgram(tool.command, {
-    ...limitsIn(repository),
+  const first = await runProgram(command, {
+    ...limitsIn(repository, until),
     ...(isUploaded !== undefined && { interruption: isUploaded.seen }),
   })
   isUploaded?.stop()
-  const before = await look(tool, first, repository, proxy, planned)
+  const before = await look(tool, first, repository, { proxy, planned, until })
   proxy.rules.clear()
   if (fault.before === 'dirty') await repository.restore()
   const where = fault.secondClone === true ? await repository.clone() : repository
-  if (where !== repository && tool.isLinked) await link(where)
+  if (where !== repository && tool.isLinked) await link(where, until)
   if (where !== repository) await linkModules(where, tool)
-  const second = await runProgram(tool.command, limitsIn(where))
-  const after = await look(tool, second, where, proxy, planned)
+  const second = await runProgram(command, limitsIn(where, until))
+  const after = await look(tool, second, where, { proxy, planned, until })
 
   const missing = missingTags(
     after.published.filter((letter) => wasPlanned(fault, letter)),
@@ -120,22 +132,27 @@ function doublesIn(log: readonly LoggedRequest[]): number {
   return doubles
 }
 
-async function publishByPnpm(repository: Repository): Promise<void> {
+async function publishByPnpm(repository: Repository, until: number): Promise<void> {
   const command = { ...pnpm.command, args: [...pnpm.command.args, '--no-git-checks'] }
-  const { exit, stdout, stderr } = await runProgram(command, limitsIn(repository))
+  const { exit, stdout, stderr } = await runProgram(command, limitsIn(repository, until))
   if (exit !== 0) throw new Error(`pnpm publish ended with ${exit}: ${stdout}${stderr}`)
 }
 
-export function limitsIn({ root: cwd, env }: Repository): {
+/** `until`: when all commands of the case must have ended, on the clock of this process. */
+export function limitsIn(
+  { root: cwd, env }: Repository,
+  until: number,
+): {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly limit: number
 } {
-  return { cwd, env, limit: commandLimit }
+  const left = Math.max(1, until - performance.now())
+  return { cwd, env, limit: Math.min(commandLimit, left) }
 }
 
-export async function link(repository: Repository): Promise<void> {
-  const { exit, stdout, stderr } = await runProgram(pnpmInstall, limitsIn(repository))
+export async function link(repository: Repository, until: number): Promise<void> {
+  const { exit, stdout, stderr } = await runProgram(pnpmInstall, limitsIn(repository, until))
   if (exit !== 0) throw new Error(`pnpm install ended with ${exit}: ${stdout}${stderr}`)
 }
 
@@ -158,15 +175,20 @@ function uploadOf(name: string, proxy: FaultProxy): { seen: Promise<void>; stop:
 
 type Seen = Observation & JudgedRun
 
+interface Around {
+  readonly proxy: FaultProxy
+  readonly planned: ReadonlyMap<string, string>
+  readonly until: number
+}
+
 async function look(
   tool: Tool,
   ended: Ended,
   repository: Repository,
-  proxy: FaultProxy,
-  planned: ReadonlyMap<string, string>,
+  { proxy, planned, until }: Around,
 ): Promise<Seen> {
   // What a program that is gone has sent may still arrive.
-  while (proxy.active > 0) await sleep(lookEvery)
+  while (proxy.active > 0 && performance.now() < until) await sleep(lookEvery)
   const published: string[] = []
   for (const [letter, of] of planned) {
     if (await isInstallable(repository.nameOf(letter), of, proxy.url)) published.push(letter)
@@ -188,13 +210,14 @@ async function look(
 
 /** Through the proxy, as users see it: the version is listed, and its archive has the hash that is listed. */
 async function isInstallable(name: string, of: string, registry: string): Promise<boolean> {
-  const answer = await fetch(`${registry}/${name.replace('/', '%2F')}`)
+  const limit = { signal: AbortSignal.timeout(longestLook) }
+  const answer = await fetch(`${registry}/${name.replace('/', '%2F')}`, limit)
   const { versions = {} } = (await answer.json()) as {
     versions?: Record<string, { dist: { tarball: string; integrity: string } }>
   }
   const dist = versions[of]?.dist
   if (!answer.ok || dist === undefined) return false
-  const archive = await fetch(dist.tarball)
+  const archive = await fetch(dist.tarball, limit)
   if (!archive.ok) return false
   const bytes = Buffer.from(await archive.arrayBuffer())
   return dist.integrity === `sha512-${createHash('sha512').update(bytes).digest('base64')}`

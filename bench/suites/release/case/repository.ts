@@ -10,7 +10,7 @@ import { peerPrograms } from '../tools/peer-program.ts'
 const run = promisify(execFile)
 
 export interface RepositoryOptions {
-  /** Empty, and nobody else's. */
+  /** Empty, and used by this case only. */
   readonly folder: string
   /** Packages are `@scope/a` and so on. */
   readonly scope: string

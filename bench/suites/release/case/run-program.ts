@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command, Output } from '../tools/tool.ts'
 
 export interface ProgramOptions {
@@ -18,9 +18,13 @@ export interface Ended extends Output {
   readonly seconds: number
 }
 
+/** Milliseconds that the outputs may stay open after the program has ended. */
+const longestOutput = 2_000
+
 /**
  * Runs a program in a process group of its own, because a Ctrl+C goes to a program and all it has
- * started. What is left of the group when the program has ended is ended too.
+ * started. What is left of the group when the program has ended is ended too. A process that has left the group
+ * and keeps the outputs open is not waited for.
  */
 export async function runProgram(
   { file, args }: Command,
@@ -28,7 +32,11 @@ export async function runProgram(
 ): Promise<Ended> {
   const start = performance.now()
   const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-  const output = Promise.all([text(child.stdout), text(child.stderr)])
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => (said[name] += text))
+  }
+  const closed = once(child, 'close')
   const signalGroup = (signal: NodeJS.Signals): void => {
     try {
       process.kill(-child.pid!, signal)
@@ -36,6 +44,12 @@ export async function runProgram(
       // It has ended.
     }
   }
+  // Whoever ends this process would leave the program behind, which is in another group.
+  const onEnd = (): void => {
+    signalGroup('SIGKILL')
+    process.exit(1)
+  }
+  process.on('SIGTERM', onEnd).on('SIGINT', onEnd)
   let isOverdue = false
   const overdue = setTimeout(() => {
     isOverdue = true
@@ -47,10 +61,13 @@ export async function runProgram(
   })
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   isOver = true
+  process.off('SIGTERM', onEnd).off('SIGINT', onEnd)
   clearTimeout(overdue)
   const seconds = Math.round((performance.now() - start) / 100) / 10
   signalGroup('SIGKILL')
-  const [stdout, stderr] = await output
+  await Promise.race([closed, sleep(longestOutput, undefined, { ref: false })])
+  child.stdout.destroy()
+  child.stderr.destroy()
   const exit = isOverdue ? `none within ${limit / 1000} s` : (code ?? signal ?? 'unknown')
-  return { exit, seconds, stdout, stderr }
+  return { exit, seconds, ...said }
 }

@@ -78,7 +78,7 @@ export function freeingSlots(model: ReleaseModel): Promise<number> {
 
 /**
  * What no order of the work can be faster than: as many builds and uploads at once as there are
- * packages, and everybody sees a version the moment it shows.
+ * packages, and every reader sees a version the moment it is there.
  */
 export function withoutLimits({ packages }: ReleaseModel): number {
   const built = new Map<string, number>()

@@ -4,11 +4,12 @@ import { workFolder } from '../../../servers/work-folder.ts'
 import { link, limitsIn } from '../case/play-case.ts'
 import { Repository } from '../case/repository.ts'
 import { runProgram } from '../case/run-program.ts'
-import { manyNeeds, manyPackages, version } from '../conditions.ts'
+import { caseLimit, manyNeeds, manyPackages, version } from '../conditions.ts'
 import type { Tool } from '../tools/tool.ts'
 
 /** Publishes the large workspace once, and counts what the registry has afterwards. */
 export async function publishMany(tool: Tool, registry: string): Promise<Figures> {
+  const until = performance.now() + caseLimit
   const packages = manyNeeds()
   const repository = new Repository({
     folder: await workFolder(),
@@ -18,9 +19,9 @@ export async function publishMany(tool: Tool, registry: string): Promise<Figures
     packages,
   })
   await repository.write()
-  if (tool.isLinked) await link(repository)
+  if (tool.isLinked) await link(repository, until)
   await repository.commit()
-  const { exit, seconds, stderr } = await runProgram(tool.command, limitsIn(repository))
+  const { exit, seconds, stderr } = await runProgram(tool.command, limitsIn(repository, until))
   let published = 0
   for (const name of Object.keys(packages)) {
     const answer = await fetch(`${registry}/${repository.nameOf(name).replace('/', '%2F')}`)

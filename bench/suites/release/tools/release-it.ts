@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { version, workspace } from '../conditions.ts'
 import { peerProgram } from './peer-program.ts'
-import { allIn, nameIn, type Output, type Reported, type Tool } from './tool.ts'
+import { allIn, nameIn, type Command, type Output, type Reported, type Tool } from './tool.ts'
 
 /** All packages have one version, and one tag. The registry knows no accounts, so it is not asked for one. */
 const settings = {
@@ -10,9 +10,15 @@ const settings = {
   plugins: { '@release-it-plugins/workspaces': { workspaces: ['packages/*'], skipChecks: true } },
 }
 
+/** It releases the version that it is given: who has chosen another one gives it that. */
+function commandFor(of: string): Command {
+  return { file: peerProgram('release-it'), args: [of, '--ci'] }
+}
+
 export const releaseIt: Tool = {
   title: 'release-it 19.2.4 with @release-it-plugins/workspaces 6.0.0: release-it 1.0.0 --ci',
-  command: { file: peerProgram('release-it'), args: [version, '--ci'] },
+  command: commandFor(version),
+  commandFor,
   files: {
     '.release-it.json': `${JSON.stringify(settings)}\n`,
     // The version of the root is that of all packages.

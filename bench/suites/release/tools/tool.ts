@@ -28,6 +28,8 @@ export interface Tool {
   /** As a user would type it, with its version where it is a peer. */
   readonly title: string
   readonly command: Command
+  /** The command for a version other than the first, where it has to name one. */
+  commandFor?(version: string): Command
   /** Files of the workspace that only this tool wants, by path. */
   readonly files: Readonly<Record<string, string>>
   /** Whether packages must be linked to each other first, with pnpm. */

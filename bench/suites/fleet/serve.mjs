@@ -1,4 +1,7 @@
-/** The server that is loaded, in a process of its own: `serve.ts STORE PORT`. Says by IPC where it is and what it used. */
+/**
+ * The server that is loaded, in a process of its own: `serve.mjs STORE PORT`. Says by IPC where it is and what it used. JavaScript, so that
+ * with `--built` nothing in it is stripped of types.
+ */
 import { job } from '@heddle/core'
 import { startServer } from '@heddle/server'
 
@@ -16,7 +19,7 @@ let longestRss = 0
 setInterval(() => (longestRss = Math.max(longestRss, process.memoryUsage.rss())), 500).unref()
 process.on('message', () => {
   const { user, system } = process.cpuUsage()
-  process.send!({ cpuUs: user + system, rss: Math.max(longestRss, process.memoryUsage.rss()) })
+  process.send({ cpuUs: user + system, rss: Math.max(longestRss, process.memoryUsage.rss()) })
 })
 process.on('disconnect', () => process.exit(0))
-process.send!({ url: server.url })
+process.send({ url: server.url })
