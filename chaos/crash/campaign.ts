@@ -36,7 +36,7 @@ export interface CampaignOptions {
   readonly kills: number
   /** Nodes of each graph. */
   readonly nodes: number
-  /** Told of each life. */
+  /** Called with each life. */
   readonly onLife?: (life: Life, how: string) => void
 }
 
@@ -165,7 +165,7 @@ class KilledRun {
 
   #trap(count: number): TrapPlan {
     const isNearEnd = this.#recorded.size > 0.8 * this.#options.nodes
-    // A trap at the end lets the run get there.
+    // A trap at the end does not spring before: it is set only when the run is nearly done.
     const possible = isNearEnd ? moments : moments.filter((moment) => moment !== 'closing')
     const moment = possible[this.#below(possible.length)]!
     if (moment === 'opening') return { moment, count: 1, delay: this.#below(80) }

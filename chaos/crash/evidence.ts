@@ -44,7 +44,7 @@ export async function readJournal(
   return { ids, last: { id, state, rows, successes, values } }
 }
 
-/** Whether a kill came before there was a journal that anybody could read. */
+/** Whether a kill came before there was a journal that could be read. */
 export function isNotThereYet(error: unknown): boolean {
   return isError(error, 'HDL_STORE_FAILED') || isError(error, 'HDL_NO_JOURNAL')
 }

@@ -8,7 +8,7 @@ import type { LifePlan } from './child.ts'
 
 const program = path.join(import.meta.dirname, 'child.ts')
 
-/** Milliseconds without an acknowledgement after which a life counts as hung: a busy machine is no defect. */
+/** Milliseconds without an acknowledgement after which a life counts as hung: a busy machine is not a defect. */
 const longestSilence = 60_000
 
 export interface LifeOptions {
@@ -20,7 +20,7 @@ export interface Life {
   readonly pid: number
   /** Set aside: everything is done but nodes that were running at three kills, which wait for a retry. */
   readonly end: 'killed' | 'finished' | 'set aside' | 'failed' | 'hung'
-  /** Nodes whose success was told, in order. A resumed run tells of those it did not run, too. */
+  /** Nodes whose success was reported, in order. A resumed run also reports those that it did not run. */
   readonly acknowledged: readonly string[]
   readonly stderr: string
 }
@@ -55,7 +55,7 @@ function endOf(code: number | null): Life['end'] {
   return code === 0 ? 'finished' : 'failed'
 }
 
-/** Whole lines: what comes after the last one was cut off by the kill, and was not told. */
+/** Whole lines: what comes after the last one was cut off by the kill, and was not reported. */
 async function* linesOf(stream: Readable): AsyncGenerator<string, void, undefined> {
   let rest = ''
   for await (const chunk of stream.setEncoding('utf8')) {

@@ -8,7 +8,7 @@ export const moments = [
   /** A row is about to be handed in, or just was. */
   'before append',
   'after append',
-  /** A node is done; its success is not handed in, is on its way, is durable, was told. */
+  /** A node is done; its success is not handed in, is on its way, is durable, was reported. */
   'before commit',
   'handed over',
   'on its way',

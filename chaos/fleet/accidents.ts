@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CleanupStack, openStore, seededRandom, type Random } from '@heddle/core/lowlevel'
 import { openKeeper, openPostgres } from '@heddle/test-servers'
+import { endsWithin } from '../../bench/suites/fleet/ends-within.ts'
 import { readClosedLeases } from '../../packages/server/src/campaigns/records.ts'
 import { fleetTables } from '../../packages/server/src/fleet/tables.ts'
 
@@ -45,6 +46,11 @@ export interface AccidentReport {
   readonly isGood: boolean
 }
 
+/** Milliseconds until a server listens: it may wait for the database, and for a machine that is busy. */
+const startWithin = 180_000
+/** Milliseconds without a unit that was counted, after which work does not continue: longer than a stale period and a take-over. */
+const stuckAfter = 300_000
+
 const nodeArgs = ['--conditions=heddle-source', '--disable-warning=ExperimentalWarning']
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 const heddle = here('../../packages/cli/bin/heddle.js')
@@ -69,8 +75,9 @@ class AccidentServer {
     const ended = once(child, 'exit').then(() => {
       throw new Error('the server ended before it listened')
     })
-    const [message] = (await Promise.race([once(child, 'message'), ended])) as [{ url: string }]
     ended.catch(() => undefined)
+    const listening = Promise.race([once(child, 'message'), ended]) as Promise<[{ url: string }]>
+    const [message] = await endsWithin(startWithin, 'the start of a server', listening)
     this.url = message.url
   }
 
@@ -226,7 +233,11 @@ class Watch {
   readonly #campaign: string
   readonly #controller = new AbortController()
   #changedAt = performance.now()
-  #waiters: { readonly at: number; readonly resolve: () => void }[] = []
+  #waiters: {
+    readonly at: number
+    readonly resolve: () => void
+    readonly reject: (error: Error) => void
+  }[] = []
   done = 0
   longestPause = 0
 
@@ -236,10 +247,13 @@ class Watch {
     void this.#follow()
   }
 
+  /** @throws when no unit was counted for too long. */
   async reach(units: number): Promise<void> {
     if (this.done >= units) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiters.push({ at: units, resolve })
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    // It may have lost a race.
+    promise.catch(() => undefined)
+    this.#waiters.push({ at: units, resolve, reject })
     await promise
   }
 
@@ -254,8 +268,15 @@ class Watch {
       const { url } = this.#servers[turn % this.#servers.length]!
       const done = await doneOf(`${url}/campaigns/${this.#campaign}`)
       if (done !== undefined && done > this.done) this.#onDone(done)
+      else this.#checkProgress()
       await sleep(100)
     }
+  }
+
+  #checkProgress(): void {
+    if (performance.now() - this.#changedAt < stuckAfter) return
+    const after = `${this.done} units, then none for ${stuckAfter / 1_000} s`
+    for (const { reject } of this.#waiters.splice(0)) reject(new Error(after))
   }
 
   #onDone(done: number): void {

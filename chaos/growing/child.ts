@@ -1,6 +1,6 @@
 /** One life of a run of the growing graph: started, killed and started again by campaign.ts. */
 import { writeSync } from 'node:fs'
-import { isError, run } from '@heddle/core'
+import { run } from '@heddle/core'
 import { setAsideCode } from './set-aside-code.ts'
 import { effectsTo, growingGraph } from './graph.ts'
 
@@ -30,7 +30,8 @@ process.exitCode = isExpected ? 0 : wasSetAside ? setAsideCode : 1
 if (!isExpected && !wasSetAside)
   console.error(result.failed, result.blocked, result.skipped, result.cancelled)
 
-/** Of the node itself, or of an element or a step of it. */
+/** Of the node itself, or of an element or a step of it. By its code: an error that was read back from the journal is a plain one. */
 function isSetAside(error: unknown): boolean {
-  return isError(error, 'HDL_NODE_SET_ASIDE') || (error instanceof Error && isSetAside(error.cause))
+  if (!(error instanceof Error)) return false
+  return (error as { code?: unknown }).code === 'HDL_NODE_SET_ASIDE' || isSetAside(error.cause)
 }

@@ -13,7 +13,7 @@ import {
   sendMalformed,
   type Answered,
 } from '../../packages/server/test/support/malformed.ts'
-import { serve, type Served } from './serve.ts'
+import { serve, type Kept, type Served } from './serve.ts'
 import { shaped } from './shaped.ts'
 
 export interface MalformedOptions {
@@ -39,8 +39,10 @@ export interface MalformedReport {
   readonly problemCount: number
   /** Of the server after the last request: connections and bodies must be 0. */
   readonly left: { readonly connections: number; readonly bodies: number; readonly works: number }
-  /** `warm` is after a tenth of the requests. */
+  /** Of the process. `warm` is after a tenth of the requests. */
   readonly memoryMiB: { readonly before: number; readonly warm: number; readonly after: number }
+  /** After a collection, at the start and after each tenth of the requests: what something holds. */
+  readonly keptMiB: Readonly<Record<keyof Kept, readonly number[]>>
 }
 
 /**
@@ -50,6 +52,10 @@ export interface MalformedReport {
 const arrival = 3_000
 /** Milliseconds after which a connection that the server has not closed is a problem. */
 const patience = 30_000
+/** Milliseconds of a gap that is reported: forced collections make shorter ones. */
+const collectorGap = 500
+/** Ordinary requests compute: what they leave in the cache is bounded so tightly that the bound is reached soon. */
+const bounds = { cacheBytes: 2 ** 20, resultBytes: 2 ** 20 }
 const mostTold = 20
 /** Milliseconds between two pieces of a slow request. */
 const slowPause = 5
@@ -60,7 +66,7 @@ const pace = 10_000
 
 export async function malformedRequests(options: MalformedOptions): Promise<MalformedReport> {
   const { requests, seed, streams } = options
-  await using server = await serve(options.checkout, { arrival })
+  await using server = await serve(options.checkout, { arrival, loopGap: collectorGap, ...bounds })
   const before = await server.look()
   const statuses: Record<string, number> = {}
   const problems: string[] = []
@@ -73,7 +79,8 @@ export async function malformedRequests(options: MalformedOptions): Promise<Malf
     if (problems.length < mostTold) problems.push(`seed ${seed}, number ${number}: ${problem}`)
   }
   let warm = before.memory
-  const warmAt = Math.ceil(requests / 10)
+  const tenth = Math.ceil(requests / 10)
+  const kept = [server.collect()]
   const ordinary = { sent: 0, answered: 0 }
   const beside = async (): Promise<void> => {
     while (sent < requests && !isDead) {
@@ -85,8 +92,9 @@ export async function malformedRequests(options: MalformedOptions): Promise<Malf
   }
   const play = async (): Promise<void> => {
     while (sent < requests && !isDead) {
-      if (sent === warmAt) void server.look().then(({ memory }) => (warm = memory))
+      if (sent === tenth) void server.look().then(({ memory }) => (warm = memory))
       const number = sent++
+      if (sent % tenth === 0) kept.push(server.collect())
       if (sent % pace === 0) options.onProgress?.(sent)
       const answered = await send(server, seed, number)
       if (typeof answered === 'string') note(number, answered)
@@ -103,7 +111,19 @@ export async function malformedRequests(options: MalformedOptions): Promise<Malf
     const left = { connections: -1, bodies: -1, works: -1 }
     const memoryMiB = { before: inMiB(before.memory), warm: inMiB(warm), after: 0 }
     const reached = 0
-    return { seed, sent, reached, ordinary, statuses, problems, problemCount, left, memoryMiB }
+    const keptMiB = { heap: [], code: [], buffers: [] }
+    return {
+      seed,
+      sent,
+      reached,
+      ordinary,
+      statuses,
+      problems,
+      problemCount,
+      left,
+      memoryMiB,
+      keptMiB,
+    }
   }
   const reached = (await reachedRoutes(server)) - ordinary.sent
   const { stats, memory } = await settled(server)
@@ -117,6 +137,11 @@ export async function malformedRequests(options: MalformedOptions): Promise<Malf
     problemCount,
     left: countsOf(stats),
     memoryMiB: { before: inMiB(before.memory), warm: inMiB(warm), after: inMiB(memory) },
+    keptMiB: {
+      heap: (await Promise.all(kept)).map(({ heap }) => inTenths(heap)),
+      code: (await Promise.all(kept)).map(({ code }) => inTenths(code)),
+      buffers: (await Promise.all(kept)).map(({ buffers }) => inTenths(buffers)),
+    },
   }
 }
 
@@ -192,7 +217,7 @@ async function reachedRoutes(server: Served): Promise<number> {
 
 type Look = Awaited<ReturnType<Served['look']>>
 
-/** What is told after the last answers: connections end a moment later. */
+/** What the server reports after the last answers: connections end a moment later. */
 async function settled(server: Served): Promise<Look> {
   for (let looks = 0; ; looks++) {
     const look = await server.look()
@@ -210,6 +235,10 @@ function countsOf(stats: Look['stats']): MalformedReport['left'] {
     works: number
   }
   return { connections: connections?.open ?? 0, bodies: arrivals?.arriving ?? 0, works }
+}
+
+function inTenths(bytes: number): number {
+  return Math.round((bytes / 2 ** 20) * 10) / 10
 }
 
 function inMiB(bytes: number): number {

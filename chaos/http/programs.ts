@@ -3,10 +3,11 @@
  *
  * The last line on stdout is one JSON object with `--json`. Exit codes: 0 as promised, 1 not as promised, 2 a wrong call.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { addToTally } from '../tally.ts'
+import { largeResults } from './large-results.ts'
 import { playLives, type LivesReport } from './lives.ts'
-import { malformedRequests, type MalformedReport } from './malformed.ts'
+import { malformedRequests } from './malformed.ts'
 import { slowSenders } from './slow-senders.ts'
 
 interface Outcome {
@@ -59,42 +60,29 @@ async function playMalformed(args: string[]): Promise<Outcome & { readonly json:
     onProgress: (sent) => process.stderr.write(`  ${sent} sent\n`),
   })
   const { connections, bodies, works } = report.left
-  const { warm, after } = report.memoryMiB
+  const { heap, buffers } = report.keptMiB
+  const kept = heap.map((each, at) => each + buffers[at]!)
   // A short run has not seen all code when it is warm.
-  const isFlat = requests < enoughForMemory || after <= warm + allowedGrowth
+  const isFlat = requests < enoughForMemory || kept.at(-1)! <= (kept[1] ?? Infinity) + allowedGrowth
   const ok =
     report.problemCount === 0 &&
     connections + bodies + works === 0 &&
     report.reached >= report.sent / 2 &&
     isFlat
-  const tally = values.tally === undefined ? {} : { tally: addUp(values.tally, report) }
+  const { sent, reached, problemCount: problems } = report
+  const tally =
+    values.tally === undefined
+      ? {}
+      : { tally: addToTally(values.tally, { sent, reached, problems, kept: [kept.at(-1) ?? 0] }) }
   return { ok, report: { ...report, isFlat, ...tally }, json: values.json }
 }
 
-/** Requests after which memory says something, and by how many MiB it may grow from a tenth of them to the end. */
+/**
+ * Requests after which memory says something, and by how many MiB what is kept may grow from a tenth of them to the end. Of the
+ * process itself nothing is asked: how early V8 collects, and what it gives back, is its own decision.
+ */
 const enoughForMemory = 50_000
-const allowedGrowth = 64
-
-interface Tally {
-  readonly runs: number
-  readonly sent: number
-  readonly reached: number
-  readonly problems: number
-}
-
-/** Adds a run to what is in the file. */
-function addUp(file: string, { sent, reached, problemCount }: MalformedReport): Tally {
-  const none: Tally = { runs: 0, sent: 0, reached: 0, problems: 0 }
-  const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Tally) : none
-  const sum: Tally = {
-    runs: before.runs + 1,
-    sent: before.sent + sent,
-    reached: before.reached + reached,
-    problems: before.problems + problemCount,
-  }
-  writeFileSync(file, `${JSON.stringify(sum)}\n`)
-  return sum
-}
+const allowedGrowth = 8
 
 /** `kill-serve` and `drain-serve`. */
 function playEnds(end: 'kill' | 'drain', usual: string) {
@@ -122,11 +110,41 @@ function playEnds(end: 'kill' | 'drain', usual: string) {
   }
 }
 
+async function playLargeResults(args: string[]): Promise<Outcome & { readonly json: boolean }> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...common,
+      waiters: { type: 'string', default: '1000' },
+      megabytes: { type: 'string', default: '30' },
+      after: { type: 'string', default: '5000' },
+    },
+  })
+  const { waiters, megabytes, after } = wholeNumbers(values, ['waiters', 'megabytes', 'after'])
+  const { checkout, json } = values
+  const report = await largeResults({
+    checkout,
+    waiters,
+    bytes: megabytes * 1_000_000,
+    after,
+    onProgress: (job, each) => process.stderr.write(`  ${job}: ${JSON.stringify(each)}\n`),
+  })
+  const ok = Object.values(report.jobs).every(
+    ({ whole, beside, longestGapMs }) =>
+      whole === waiters && Object.keys(beside).join() === '200' && longestGapMs <= allowedGap,
+  )
+  return { ok, report, json }
+}
+
+/** Milliseconds that the loop may be held up by large results. */
+const allowedGap = 50
+
 const programs = {
   'slow-senders': playSlowSenders,
   malformed: playMalformed,
   'kill-serve': playEnds('kill', '100'),
   'drain-serve': playEnds('drain', '20'),
+  'large-results': playLargeResults,
 } as const
 
 export function isHttpProgram(name: string | undefined): name is keyof typeof programs {

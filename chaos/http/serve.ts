@@ -11,7 +11,21 @@ export interface Served extends AsyncDisposable {
   readonly ended: Promise<string>
   kill(signal: 'SIGKILL' | 'SIGTERM'): void
   /** What the server says about itself, with its memory in bytes. */
-  look(): Promise<{ readonly stats: Record<string, unknown>; readonly memory: number }>
+  look(): Promise<Look>
+  /** After a collection: what is left is held by something. */
+  collect(): Promise<Kept>
+}
+
+/** Bytes: in the heap without compiled code, of compiled code, and in buffers. */
+export interface Kept {
+  readonly heap: number
+  readonly code: number
+  readonly buffers: number
+}
+
+interface Look {
+  readonly stats: Record<string, unknown>
+  readonly memory: number
 }
 
 /** @param checkout The folder of the sources that are served: another state of them can be measured too. */
@@ -23,24 +37,34 @@ export async function serve(
   const child = fork(
     fileURLToPath(new URL('served.ts', import.meta.url)),
     [checkout, JSON.stringify(limits), store],
-    { execArgv: ['--conditions=heddle-source'], stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+    {
+      execArgv: ['--conditions=heddle-source', '--expose-gc'],
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    },
   )
   const ended = endOf(child)
   const lines = createInterface(child.stdout!)
   const first = await Promise.race([once(lines, 'line'), ended])
   if (typeof first === 'string') throw new Error(`The server has not started: ${first}`)
   const { host, port } = JSON.parse(first[0] as string) as { host: string; port: number }
+  /** The server answers in the order of the questions. */
+  let last: Promise<unknown> = Promise.resolve()
+  const ask = <T>(question: 'look' | 'collect'): Promise<T> => {
+    const answer = last.then(async () => {
+      const answered = once(child, 'message')
+      child.send(question)
+      return (await answered)[0] as T
+    })
+    last = answer.catch(() => undefined)
+    return answer
+  }
   return {
     host,
     port,
     ended,
     kill: (signal) => void child.kill(signal),
-    async look() {
-      const answer = once(child, 'message')
-      child.send('look')
-      const [message] = (await answer) as [Awaited<ReturnType<Served['look']>>]
-      return message
-    },
+    look: () => ask('look'),
+    collect: () => ask('collect'),
     async [Symbol.asyncDispose]() {
       if (child.connected) child.disconnect()
       await ended

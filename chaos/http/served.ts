@@ -1,9 +1,11 @@
-/** A process that serves one job, of this checkout or of another one. Its first line says where. */
+/** A process that serves some jobs, of this checkout or of another one. Its first line says where. */
 import { setTimeout } from 'node:timers/promises'
+import { getHeapSpaceStatistics } from 'node:v8'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import type * as core from '@heddle/core'
 import type * as served from '@heddle/server'
+import type { Kept } from './serve.ts'
 
 const [checkout = '.', limits = '{}', store = 'memory'] = process.argv.slice(2)
 const packages = path.resolve(checkout, 'packages')
@@ -19,18 +21,43 @@ const later = job({ name: 'later' }, async (n: number) => {
   await setTimeout(n % 20)
   return n
 })
+// They are made with the sources of this checkout.
+const isOwn = path.resolve(checkout) === path.resolve(import.meta.dirname, '../..')
+const large = isOwn ? Object.values(await import('./large-jobs.ts')) : []
 const server = await startServer({
-  jobs: [echo, later],
+  jobs: [echo, later, ...large],
   port: 0,
   store,
   limits: JSON.parse(limits) as object,
+  onLog: ({ level, text }) => level === 'warning' && process.stderr.write(`${text}\n`),
 })
 process.stdout.write(`${JSON.stringify({ host: server.host, port: server.port })}\n`)
 // The program that has started it ends it: by a message, or by leaving.
 process.on('disconnect', () => process.exit(0))
-process.on('message', () =>
-  process.send!({ stats: server.stats(), memory: process.memoryUsage().rss }),
-)
+process.on('message', (question) => {
+  if (question === 'look') {
+    process.send!({ stats: server.stats(), memory: process.memoryUsage().rss })
+    return
+  }
+  void collected().then((kept) => process.send!(kept))
+})
+
+/** Where V8 keeps what it compiles: that grows for as long as a process meets code that it has not run often. */
+const codeSpaces = /code|trusted/
+
+/** Twice, with turns between them: finalizers of the first give up what the second finds. */
+async function collected(): Promise<Kept> {
+  for (let times = 0; times < 2; times++) {
+    globalThis.gc?.()
+    await setTimeout(20)
+  }
+  const { heapUsed, external: buffers } = process.memoryUsage()
+  let code = 0
+  for (const space of getHeapSpaceStatistics()) {
+    if (codeSpaces.test(space.space_name)) code += space.space_used_size
+  }
+  return { heap: heapUsed - code, code, buffers }
+}
 // As `heddle serve` does it.
 process.on('SIGTERM', () => {
   void server.drain().then(({ isClean }) => process.exit(isClean ? 0 : 1))

@@ -26,6 +26,8 @@ export interface KillReleasesOptions {
   readonly packages: number
   readonly seed: number
   readonly onKill?: (kills: number, where: string) => void
+  /** The release under way is finished and checked, and there is no other one. */
+  readonly signal?: AbortSignal
 }
 
 export interface KillReleasesReport {
@@ -53,7 +55,7 @@ const mostKills = 12
 const mostErrors = 3
 
 export async function killReleases(options: KillReleasesOptions): Promise<KillReleasesReport> {
-  const { kills, packages, seed } = options
+  const { kills, packages, seed, signal } = options
   const random = seededRandom(seed)
   const report: KillReleasesReport = {
     kills: 0,
@@ -70,7 +72,9 @@ export async function killReleases(options: KillReleasesOptions): Promise<KillRe
   await using proxy = await startFaultProxy({ target: registry.url })
   await using forge = await startForge()
   const repository = new ReleasedRepository(options.folder, packages)
-  for (let round = 0; report.kills < kills && report.problems.length === 0; round++) {
+  const isOver = (): boolean =>
+    report.kills >= kills || report.problems.length > 0 || signal?.aborted === true
+  for (let round = 0; !isOver(); round++) {
     const chosen = repository.names.filter(() => random.next() < 0.6)
     if (round > 0) repository.change(round, chosen.length === 0 ? repository.names : chosen)
     const left = Math.min(mostKills, kills - report.kills)
@@ -88,11 +92,11 @@ async function release(
   mostLives: number,
   random: Random,
   report: KillReleasesReport,
-  { onKill }: KillReleasesOptions,
+  { onKill, signal }: KillReleasesOptions,
 ): Promise<void> {
   let killed = 0
   for (let errors = 0; errors <= mostErrors;) {
-    const isLast = killed >= mostLives
+    const isLast = killed >= mostLives || signal?.aborted === true
     const end = await live([root, proxy.url, forge.url], isLast ? undefined : random)
     report.lives++
     // What was sent before the kill is with the registry, which may take its time on a busy machine.

@@ -18,9 +18,10 @@ export async function playRelease(args: readonly string[]): Promise<number> {
   })
   const seed = Number(values.seed)
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-chaos-release-'))
-  const print = (text: string): void => {
-    if (!values.json) console.log(text)
-  }
+  const print = (text: string): void => (values.json ? console.error(text) : console.log(text))
+  const stop = new AbortController()
+  const onSignal = (): void => stop.abort()
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
   print(`seed ${seed}: ${values.kills} kills of releases with ${values.packages} packages`)
   const started = performance.now()
   const report = await killReleases({
@@ -28,10 +29,12 @@ export async function playRelease(args: readonly string[]): Promise<number> {
     seed,
     kills: Number(values.kills),
     packages: Number(values.packages),
+    signal: stop.signal,
     onKill: (kills) => {
-      if (kills % 20 === 0) print(`  ${kills} killed`)
+      if (kills % 10 === 0) print(`  ${kills} killed`)
     },
   })
+  process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
   const ok = report.problems.length === 0 && report.kills >= Number(values.kills)
   const seconds = Math.round((performance.now() - started) / 1000)
   if (values.json) console.log(JSON.stringify({ ok, seed, seconds, ...report }))

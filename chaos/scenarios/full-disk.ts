@@ -6,7 +6,7 @@ import { openJournal } from '@heddle/core/lowlevel'
 import { mountSmall } from '../../packages/core/test/journal/sqlite/mounted.ts'
 import { makeSteps, resultOf } from './steps.ts'
 
-/** The disk fills up during a run: what was told is there, and nothing else was told. */
+/** The disk fills up during a run: what was reported is there, and nothing else was reported. */
 export async function fullDisk(): Promise<string | undefined> {
   const mounted = mountSmall(24 * 1_024)
   if (typeof mounted === 'string') return mounted
@@ -27,7 +27,7 @@ export async function fullDisk(): Promise<string | undefined> {
     }),
     (error) => isError(error, 'HDL_STORE_FAILED') && /full/.test(error.message),
   )
-  assert.ok(told.length > 0 && told.length < count, `${told.length} of ${count} were told`)
+  assert.ok(told.length > 0 && told.length < count, `${told.length} of ${count} were reported`)
   assert.equal(first.ran.length, told.length + 1, 'nothing was started after the failure')
 
   rmSync(ballast)

@@ -4,7 +4,7 @@
  *
  *  X1  Every acknowledged request has its result at the end. What was set aside by C5 is counted apart, and has its result
  *      after an operator has retried it.
- *  X2  The store has one outcome for each acknowledgement, and no open job.
+ *  X2  The store has one outcome for each acknowledgement that promised a result, and no open job.
  *  X3  No server has written to a shard that another owned (audit.ts).
  *  X4  After a kill, a stop or a long cut all shards have a living owner within the lease and three seconds.
  *
@@ -34,6 +34,8 @@ export interface ClusterFaultsReport extends AuditReport {
   readonly longStops: number
   readonly longCuts: number
   readonly acknowledged: number
+  /** Of these, answered with a result that was stored already: they have no outcome of their own. */
+  readonly answered: number
   readonly refusedRequests: number
   /** Batches of servers that had lost their shards. */
   readonly refusedBatches: number
@@ -41,11 +43,13 @@ export interface ClusterFaultsReport extends AuditReport {
   readonly lost: number
   readonly wrong: number
   readonly openJobs: number
+  /** Jobs that C5 has set aside, each with its result after a retry. */
   readonly setAside: number
-  readonly slowestTakeOver: number
+  /** Milliseconds of each take-over: from the kill, the stop or the long cut until all shards had a living owner. */
+  readonly takeOvers: readonly number[]
   readonly lateTakeOvers: number
-  /** From the return of the database until all shards had an owner. */
-  readonly slowestReturn: number
+  /** Milliseconds from each return of the database until all shards had an owner. */
+  readonly returns: readonly number[]
 }
 
 /** Milliseconds between two requests of a stream. */
@@ -103,22 +107,23 @@ async function judge(
   await settle(async () => (await database.count(open)) === 0)
   const setAside = await retrySetAside(members, database)
   await settle(async () => (await database.count('SELECT count(*) AS n FROM chaos.job')) === 0)
-  const { lost, wrong } = await readResults(load, members)
+  const { lost, wrong } = await readResults(load, members, database)
   await members.ownAll()
   return {
     counts: report.counts,
     longStops: report.longStops,
     longCuts: report.longCuts,
     acknowledged: load.acknowledged.size,
+    answered: load.answered,
     refusedRequests: load.refused,
     refusedBatches: members.refused,
     lost,
     wrong,
     openJobs: await database.count('SELECT count(*) AS n FROM chaos.job'),
     setAside,
-    slowestTakeOver: Math.max(0, ...report.takeOvers),
+    takeOvers: report.takeOvers.map(Math.round),
     lateTakeOvers: report.lateTakeOvers,
-    slowestReturn: Math.max(0, ...report.returns),
+    returns: report.returns.map(Math.round),
     ...(await readAudit(database)),
   }
 }
@@ -134,12 +139,10 @@ async function retrySetAside(members: Members, database: FaultyDatabase): Promis
     `SELECT DISTINCT split_part(handle, ' ', 1) AS handle FROM chaos.job WHERE set_aside`,
   )
   for (const [index, { handle }] of rows.entries()) {
-    const { url } = members.at(index)
-    const answer = await fetch(`${url}/computations/${handle}/retry`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-    })
-    if (answer.status !== 202) throw new Error(`retry of ${handle}: ${await answer.text()}`)
+    const url = `${members.at(index).url}/computations/${handle}/retry`
+    const headers = { 'content-type': 'application/json' }
+    const { status, body } = await ask(url, { method: 'POST', headers })
+    if (status !== 202) throw new Error(`retry of ${handle}: ${JSON.stringify(body)}`)
   }
   return rows.length
 }
@@ -148,6 +151,7 @@ async function retrySetAside(members: Members, database: FaultyDatabase): Promis
 async function readResults(
   load: Load,
   members: Members,
+  database: FaultyDatabase,
 ): Promise<{ readonly lost: number; readonly wrong: number }> {
   let [lost, wrong] = [0, 0]
   const left = load.acknowledged.entries()
@@ -155,7 +159,10 @@ async function readResults(
     // The readers share one iterator: each takes the next.
     for (const [n, handle] of left) {
       const { status, body } = await ask(`${members.at(n + 1).url}/results/${handle}/0?wait=60000`)
-      if (status !== 200 && ++lost <= 3) console.error(n, handle, status, JSON.stringify(body))
+      if (status !== 200 && ++lost <= 3) {
+        const outcomes = `SELECT handle, outcome FROM chaos.outcome WHERE handle LIKE '${handle}%'`
+        console.error(n, handle, status, JSON.stringify([body, await database.query(outcomes)]))
+      }
       if (status === 200 && body.result !== n * 2) wrong++
     }
   }
@@ -168,14 +175,21 @@ interface ResultBody {
   readonly error?: { readonly retryable: boolean }
 }
 
-/** As a client does: what may be tried again is tried again, for half a minute. */
-async function ask(url: string): Promise<{ readonly status: number; readonly body: ResultBody }> {
+/** As a client does: what may be tried again is tried again, for half a minute, and so is a request without an answer. */
+async function ask(
+  url: string,
+  init?: RequestInit,
+): Promise<{ readonly status: number; readonly body: ResultBody }> {
   const until = performance.now() + 30_000
   for (;;) {
-    const answer = await fetch(url)
-    const body = (await answer.json()) as ResultBody
-    const { status } = answer
-    if (body.error?.retryable !== true || performance.now() > until) return { status, body }
+    const isLast = performance.now() > until
+    try {
+      const answer = await fetch(url, init)
+      const body = (await answer.json()) as ResultBody
+      if (body.error?.retryable !== true || isLast) return { status: answer.status, body }
+    } catch (error) {
+      if (isLast) throw error
+    }
     await sleep(500)
   }
 }

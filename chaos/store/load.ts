@@ -12,6 +12,8 @@ export interface LoadOptions {
 
 export class Load {
   readonly acknowledged = new Map<number, string>()
+  /** Acknowledged with a result that was stored before: a server that died had computed it, and nothing is promised. */
+  answered = 0
   refused = 0
   readonly #options: LoadOptions
   #next = 1
@@ -44,9 +46,11 @@ export class Load {
           body: String(n),
           signal: AbortSignal.timeout(20_000),
         })
-        const { handle } = (await answer.json()) as { handle?: string }
-        if (answer.status === 202 && handle !== undefined) this.acknowledged.set(n, handle)
-        else this.refused++
+        const { handle, state } = (await answer.json()) as { handle?: string; state?: string }
+        if (answer.status === 202 && handle !== undefined) {
+          this.acknowledged.set(n, handle)
+          if (state === 'done') this.answered++
+        } else this.refused++
       } catch {
         this.refused++
       }

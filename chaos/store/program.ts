@@ -1,9 +1,14 @@
-/** `npm run test:chaos -- --store postgres [--faults 30 --only kill,stop,cut,pgkill,disk,replica --seed 7 --streams 8 --json]`. */
+/**
+ * `npm run test:chaos -- --store postgres [--faults 30 --only kill,stop,cut,pgkill,disk,replica --seed 7 --streams 8
+ * --tally FILE --json]`. Ports and folders are its own: several can run beside each other.
+ */
 import { parseArgs } from 'node:util'
 import { openKeeper } from '@heddle/test-servers'
-import { clusterFaults, type ClusterFaultsReport } from './cluster-faults.ts'
+import { addToTally } from '../tally.ts'
+import { clusterFaults } from './cluster-faults.ts'
 import { FaultyDatabase } from './faulty-database.ts'
 import { faultKinds, type FaultKind } from './faults.ts'
+import { countsOf, countsOfBrokenRun, linesOf, problemsOf } from './report.ts'
 
 /** Resolves with the exit code. */
 export async function playStore(args: readonly string[]): Promise<number> {
@@ -15,6 +20,8 @@ export async function playStore(args: readonly string[]): Promise<number> {
       only: { type: 'string', default: faultKinds.join(',') },
       seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
       streams: { type: 'string', default: '8' },
+      // A file in which the counts of several runs are added up.
+      tally: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   })
@@ -38,52 +45,43 @@ export async function playStore(args: readonly string[]): Promise<number> {
   })
   const { noDisk } = database
   const kinds = asked.filter((kind) => kind !== 'disk' || noDisk === undefined)
-  const isShown = !values.json
   if (kinds.length < asked.length) console.error(`﹣ disk: skipped, ${noDisk}`)
   if (kinds.length === 0) return 0
-  if (isShown) console.log(`seed ${seed}: ${faults} faults, ${streams} requests at a time`)
+  console.error(`seed ${seed}: ${faults} faults, ${streams} requests at a time`)
+  const { tally: tallyFile } = values
   const started = performance.now()
-  const report = await clusterFaults({
-    database,
-    seed,
-    faults,
-    kinds,
-    streams,
-    onFault: (kind, number) => {
-      if (number % 10 === 0) console.error(`  ${number}: ${kind}`)
-    },
-  })
-  const problems = problemsOf(report)
-  const isOk = problems.length === 0
-  const seconds = (performance.now() - started) / 1000
-  if (values.json) console.log(JSON.stringify({ ok: isOk, seed, seconds, problems, ...report }))
-  else {
-    const { counts, ...rest } = report
-    for (const [name, value] of Object.entries({ ...counts, ...rest })) {
-      console.log(`${name.padEnd(20)}${String(Math.round(value)).padStart(8)}`)
-    }
-    for (const problem of problems) console.log(`✖ ${problem}`)
-    console.log(isOk ? `✔ ${seconds.toFixed(1)} s` : `✖ play it again with --seed ${seed}`)
+  const passed = (): number => (performance.now() - started) / 1000
+  const onFault = (kind: FaultKind, number: number): void => {
+    if (number % 10 === 0) console.error(`  ${number}: ${kind}`)
   }
-  return isOk ? 0 : 1
+  try {
+    const report = await clusterFaults({ database, seed, faults, kinds, streams, onFault })
+    const problems = problemsOf(report)
+    const isOk = problems.length === 0
+    const counts = countsOf(seed, passed(), report)
+    const tally = tallyFile === undefined ? {} : { tally: addToTally(tallyFile, counts) }
+    if (values.json) {
+      console.log(
+        JSON.stringify({ ok: isOk, seed, seconds: passed(), problems, ...report, ...tally }),
+      )
+    } else {
+      for (const line of linesOf(counts)) console.log(line)
+      for (const problem of problems) console.log(`✖ ${problem}`)
+      if (tally.tally !== undefined) {
+        console.log(`\nAll runs in ${tallyFile}:`)
+        for (const line of linesOf(tally.tally)) console.log(line)
+      }
+      console.log(isOk ? `✔ seed ${seed}` : `✖ play it again with --seed ${seed}`)
+    }
+    return isOk ? 0 : 1
+  } catch (error) {
+    if (tallyFile !== undefined) addToTally(tallyFile, countsOfBrokenRun(seed, passed()))
+    console.error(`✖ play it again with --seed ${seed}`)
+    throw error
+  }
 }
 
 function misuse(problem: string): number {
   console.error(problem)
   return 2
-}
-
-/** X1 to X4. */
-function problemsOf(report: ClusterFaultsReport): string[] {
-  const { lost, wrong, openJobs, doubled, foreignWrites, outcomes, acknowledged } = report
-  const { lateTakeOvers } = report
-  return [
-    ...(lost > 0 ? [`${lost} acknowledged requests have no result`] : []),
-    ...(wrong > 0 ? [`${wrong} results are wrong`] : []),
-    ...(openJobs > 0 ? [`${openJobs} jobs have no outcome`] : []),
-    ...(doubled > 0 ? [`${doubled} acknowledgements or outcomes were written twice`] : []),
-    ...(foreignWrites > 0 ? [`${foreignWrites} rows were written to shards of other servers`] : []),
-    ...(outcomes < acknowledged ? [`${acknowledged} acknowledged, ${outcomes} outcomes`] : []),
-    ...(lateTakeOvers > 0 ? [`${lateTakeOvers} take-overs took longer than 9 s`] : []),
-  ]
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import test from 'node:test'
+import { largeResults } from '../http/large-results.ts'
 import { malformedRequests } from '../http/malformed.ts'
 import { playLives } from '../http/lives.ts'
 import { shaped } from '../http/shaped.ts'
@@ -16,6 +17,15 @@ test('malformed requests at a server of its own: nothing is wrong and nothing is
   assert.equal(report.ordinary.answered, report.ordinary.sent)
   assert.deepEqual(report.left, { connections: 0, bodies: 0, works: 0 })
   assert.ok(report.statuses['400']! > 0)
+})
+
+test('S52 large results for many, beside long inputs, a dashboard and health checks: everyone gets all of it', async () => {
+  const checkout = path.resolve(import.meta.dirname, '../..')
+  const report = await largeResults({ checkout, waiters: 20, bytes: 2_000_000, after: 500 })
+  for (const { whole, beside } of Object.values(report.jobs)) {
+    assert.equal(whole, 20)
+    assert.deepEqual(Object.keys(beside), ['200'])
+  }
 })
 
 for (const end of ['drain', 'kill'] as const) {

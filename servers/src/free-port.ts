@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 
 /**
- * A port of the loopback that nobody listens on. Somebody else may take it before the caller does: then
+ * A port of the loopback that no process listens on. Another process may take it before the caller does: then
  * the caller's server does not start, and another port is tried.
  */
 export async function freePort(): Promise<number> {

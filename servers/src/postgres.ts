@@ -133,7 +133,10 @@ function sourceOf({ address }: PostgresServer): string {
   return `host=127.0.0.1 port=${port} user=${user} password=${password} application_name=replica`
 }
 
-/** Milliseconds for the processes of a killed server to end: until then it cannot be started again. */
+/**
+ * Milliseconds for the processes of a killed server to end, or for a connection that has got its port: until then it cannot be
+ * started again.
+ */
 const endLimit = 60_000
 
 async function startAgain(start: () => Promise<void>): Promise<void> {
@@ -142,7 +145,9 @@ async function startAgain(start: () => Promise<void>): Promise<void> {
     try {
       return await start()
     } catch (error) {
-      const isHeld = error instanceof Error && /still in use|already exists/.test(error.message)
+      const isHeld =
+        error instanceof Error &&
+        /still in use|already exists|address already in use/i.test(error.message)
       if (!isHeld || performance.now() > until) throw error
       await sleep(50)
     }

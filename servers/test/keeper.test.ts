@@ -11,7 +11,7 @@ test('K1: a keeper takes its folder with it', async () => {
   await keeper[Symbol.asyncDispose]()
 })
 
-test('a server that does not start is told with what it said', async () => {
+test('a server that does not start is reported with its output', async () => {
   await using keeper = await openKeeper()
   const plan = {
     folder: 'broken',
