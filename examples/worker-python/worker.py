@@ -212,7 +212,10 @@ class Worker:
             }
             try:
                 answer = self.calls.call("/fleet/beat", body, within=20.0)
-            except Refused:
+            except Refused as error:
+                # The token was revoked, or its user blocked: nothing is held any longer.
+                for lease in leases if error.status in (401, 403) else []:
+                    lease.lost.set()
                 continue
             self.plan_beat(answer)
             for lost in answer["lost"]:
@@ -253,7 +256,9 @@ class Worker:
         try:
             if job is None:
                 known = [version for name, version in JOBS if name == lease.work["job"]]
-                return self.fail(lease, "hand_back", "this worker has versions %s" % known)
+                return self.hand_back(lease, "this worker has versions %s" % known)
+            if lease.work.get("input_bytes", False):
+                return self.hand_back(lease, "this worker reads inputs in JSON only")
             self.plan_beat(self.about(lease, "/fleet/accept"))
         except LeaseLost:
             return None
@@ -305,6 +310,12 @@ class Worker:
         answer = self.about(lease, "/fleet/update", report)
         self.plan_beat(answer)
         return answer
+
+    def hand_back(self, lease, message):
+        """Another worker may do it: this one waits a moment, so that it does not get the same offer at once."""
+        self.fail(lease, "hand_back", message)
+        print("handed back %s: %s" % (lease.id, message), flush=True)
+        self.stopping.wait(1.0)
 
     def fail(self, lease, stage, message):
         try:

@@ -99,3 +99,23 @@ test('a Python worker says why it gets nothing', { skip }, async () => {
   assert.equal(await worker.ended, 0)
   assert.ok(worker.lines.some((line) => /idle: job square-2 waits/.test(line)))
 })
+
+test('a Python worker hands back a job whose input it cannot read', { skip }, async () => {
+  await using server = await start()
+  const worker = new PythonWorker(server)
+  // Too large for an offer: it would have to be fetched, in the encoding of the journal.
+  const body = JSON.stringify('x'.repeat(500_000))
+  const submitted = fetch(`${server.url}/jobs/square`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  assert.equal((await submitted).status, 202)
+  await worker.says('handed back')
+  const { closed } = (await (await fetch(`${server.url}/fleet/summary`)).json()) as {
+    closed: Record<string, number>
+  }
+  assert.equal(closed['failed'], undefined)
+  worker.process.kill('SIGTERM')
+  assert.equal(await worker.ended, 0)
+})
