@@ -48,7 +48,11 @@ async function checkPages(): Promise<ToolResult> {
     await runNode(['scripts/docs-errors.ts', '--check']),
     await runNode(['scripts/docs-rules.ts', '--check']),
     await runNode(['scripts/docs-inventory.ts', '--check']),
+    await runNode(['--conditions=heddle-source', 'scripts/docs-http.ts', '--check']),
+    await runNode(['scripts/docs-decisions.ts', '--check']),
+    await runNode(['site/api.ts', '--check']),
     await runNode(['scripts/docs-llms.ts', '--check']),
+    await runNode(['scripts/docs-bench.ts', '--check']),
   ]
   return {
     ok: results.every((result) => result.ok),

@@ -3,7 +3,7 @@
  *
  * Messages are functions of the values they show. They are called with stand-ins that print their
  * own name, so that the page shows each message with its longest form and lists its values without
- * anybody keeping a second copy.
+ * a second copy.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

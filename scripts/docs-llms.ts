@@ -16,7 +16,7 @@ interface Row {
 
 /** The sections, by the folder that a page is in; a page belongs to the first one that fits. */
 const sections: readonly (readonly [title: string, holds: (page: string) => boolean])[] = [
-  ['Start', (page) => /^(README|docs\/[^/]+)\.md$/.test(page)],
+  ['Start', (page) => /^(README|docs\/(start\/)?[^/]+)\.md$/.test(page)],
   ['Guides', (page) => page.startsWith('docs/guide/')],
   ['Reference', (page) => page.startsWith('docs/reference/')],
   ['Examples', (page) => page.startsWith('examples/')],

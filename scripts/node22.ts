@@ -132,6 +132,12 @@ function restoreName(file: string): void {
   rmSync(compiled)
 }
 
+/** Seeds of simulations that the first run does not play: the same ones again would find nothing new. */
+const otherSeeds = {
+  HEDDLE_SEED: process.env['HEDDLE_SEED'] ?? '20001',
+  HEDDLE_SEEDS: process.env['HEDDLE_SEEDS'] ?? '500',
+}
+
 function runTests(
   node: string,
   files: readonly string[],
@@ -154,6 +160,7 @@ function runTests(
       ...process.env,
       // Node 22 calls SQLite and stripping of types experimental, on stderr, in every process.
       NODE_OPTIONS: '--conditions=heddle-source --disable-warning=ExperimentalWarning',
+      ...otherSeeds,
       PATH: [path.dirname(node), process.env['PATH']].join(path.delimiter),
     },
   })

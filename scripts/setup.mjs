@@ -281,7 +281,7 @@ function isInterrupted() {
 }
 
 /**
- * The `node` package fetches its binary in an install script, which npm may have been told not to
+ * The `node` package fetches its binary in an install script, which npm may be configured not to
  * run (npm 12 asks first, `ignore-scripts` forbids it). Running that script here has the same effect.
  */
 async function installNode() {

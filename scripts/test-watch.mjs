@@ -28,7 +28,7 @@ function endAfter(milliseconds, what) {
 }
 
 // Threads of a test inherit the flag that loads this file.
-if (isMainThread && process.argv[1]?.endsWith('.test.ts')) {
+if (isMainThread && /\.test\.(ts|mjs)$/.test(process.argv[1] ?? '')) {
   process.execArgv = []
   const silence = endAfter(longestSilence, `ended no test within ${longestSilence / 1000} s`)
   afterEach(() => void silence.refresh())

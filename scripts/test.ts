@@ -1,14 +1,13 @@
 /**
- * Runs the tests: `npm test [-- file-part… --test-name-pattern=regex --node22]`.
+ * Runs the tests: `npm test [-- file-part… --test-name-pattern=regex --quick --isolate --node22]`.
  *
  * Without a part and without a pattern core's tests run a second time, on the oldest Node that is
  * supported; with `--node22` they run only there (scripts/node22.ts).
  *
- * Every file runs in a process of its own. One process for all would be several times faster, but a
- * file that leaves a thread, a signal handler or a listener behind would then fail another file, and
- * the one at fault would look innocent (docs/decisions/0082).
+ * Files of pure tests share processes; after each file it is checked that nothing is left of it (scripts/test-plan.ts). With
+ * `--quick` only these run. With `--isolate` every file has a process of its own: when a file fails only beside others.
  */
-import { globSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -17,6 +16,7 @@ import { spec, type TestEvent } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
 import { provideTestPostgres } from '@heddle/test-servers'
 import { testOnNode22 } from './node22.ts'
+import { groupsOf, longFiles, ownProcessReason, writeGroups } from './test-plan.ts'
 import { root } from './tool.ts'
 
 const patterns = [
@@ -25,10 +25,11 @@ const patterns = [
   'servers/test/**/*.test.ts',
   'chaos/test/**/*.test.ts',
   'examples/*/test/**/*.test.ts',
+  'site/test/**/*.test.ts',
 ]
 
 /**
- * Milliseconds. A test that has not ended by then waits for something that never comes. It is no measure of speed: beside
+ * Milliseconds. A test that has not ended by then waits for something that never comes. It does not measure speed: beside
  * eight busy processes on two cores the slowest test takes minutes.
  */
 const testTimeout = 600_000
@@ -38,20 +39,40 @@ const { values, positionals } = parseArgs({
   options: {
     'test-name-pattern': { type: 'string', multiple: true },
     concurrency: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    isolate: { type: 'boolean', default: false },
     node22: { type: 'boolean', default: false },
   },
 })
 
-/** Run only when they are asked for: they install packages from the registry, which takes many minutes on a busy machine. */
-const onRequest = 'scripts/test/**/*.test.ts'
-if (positionals.some((part) => part.startsWith('scripts/test'))) patterns.push(onRequest)
+/**
+ * These install packages from the registry, which takes many minutes on a busy machine: run when they are asked for. A whole run has the one with npm,
+ * which is skipped without a network (docs/decisions/0621).
+ */
+const isAsked = positionals.some((part) => part.startsWith('scripts/test'))
+if (isAsked) patterns.push('scripts/test/**/*.test.ts')
+else if (positionals.length === 0) patterns.push('scripts/test/first-ten-minutes.test.ts')
 
-const files = globSync(patterns, { cwd: root })
+const found = globSync(patterns, { cwd: root })
   .map((file) => file.split(path.sep).join('/'))
   .filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)))
   .toSorted()
-if (files.length === 0) {
+if (found.length === 0) {
   console.error(`No test file has ${positionals.join(' or ')} in its path.`)
+  process.exit(1)
+}
+
+/** Files that have a process of their own, with the reason, and files that share one. */
+const alone = new Map<string, string>()
+const shared: string[] = []
+for (const file of found) {
+  const reason = values.isolate ? 'asked for' : ownProcessReason(file)
+  if (reason === undefined) shared.push(file)
+  else alone.set(file, reason)
+}
+const files = values.quick ? shared : found
+if (files.length === 0) {
+  console.error('None of these files is part of a quick run: leave out --quick.')
   process.exit(1)
 }
 
@@ -69,22 +90,68 @@ function count(name: string, value: number): void {
   counts.set(name, (counts.get(name) ?? 0) + value)
 }
 
+/** Milliseconds that files took in earlier runs. The longest files start first, so that none is left alone at the end. */
+const durationsFile = path.join(root, 'node_modules/.cache/test-durations.json')
+const durations = readDurations()
+/** Those of this run. */
+const measured = new Map<string, number>()
+
+function readDurations(): Map<string, number> {
+  try {
+    const known = JSON.parse(readFileSync(durationsFile, 'utf8')) as object
+    return new Map(Object.entries({ ...longFiles, ...known }))
+  } catch {
+    return new Map(Object.entries(longFiles))
+  }
+}
+
+function writeDurations(): void {
+  for (const [file, milliseconds] of measured) durations.set(file, Math.round(milliseconds))
+  mkdirSync(path.dirname(durationsFile), { recursive: true })
+  writeFileSync(durationsFile, JSON.stringify(Object.fromEntries(durations)))
+}
+
+/** What the runner starts: files with a process of their own, and a program for each group of the others. The longest first. */
+function programs(): string[] {
+  const own = (values.quick ? [] : [...alone.keys()]).map((file) => ({
+    program: path.join(root, file),
+    took: durations.get(file) ?? 0,
+  }))
+  const groups = groupsOf(shared)
+  const written = writeGroups(groups).map((program, n) => ({
+    program,
+    took: groups[n]!.reduce((sum, file) => sum + (durations.get(file) ?? 0), 0),
+  }))
+  const all = [...own, ...written].toSorted((a, b) => b.took - a.took)
+  return all.map(({ program }) => program)
+}
+
 /** Whether all tests passed on this Node. */
 async function testHere(): Promise<boolean> {
   const events = run({
-    files: files.map((file) => path.join(root, file)),
+    files: programs(),
     concurrency,
     timeout: testTimeout,
     execArgv: ['--import', new URL('test-watch.mjs', import.meta.url).href],
     ...(namePatterns.length > 0 && { testNamePatterns: namePatterns }),
   })
   let passed = false
-  events.on('test:summary', ({ file, counts: { tests }, success }) => {
+  events.on('test:summary', ({ file, counts: { tests }, success, duration_ms }) => {
     if (file === undefined) passed = success && tests > 0
+    else if (!file.endsWith('.mjs')) measured.set(fromRoot(file), duration_ms)
+  })
+  // A file that shares a process is a suite there, with its path as name.
+  const isShared = new Set(shared)
+  events.on('test:complete', ({ name, nesting, details }) => {
+    if (nesting === 0 && isShared.has(name)) measured.set(name, details.duration_ms)
   })
   const lines = events.compose<Duplex>(withoutCounts).compose(new spec())
   for await (const text of lines) process.stdout.write(text as string)
   return passed
+}
+
+function fromRoot(file: string): string {
+  return path.relative(root, file).split(path.sep).join('/')
 }
 
 const countLine = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/
@@ -101,18 +168,52 @@ async function testThere(): Promise<boolean> {
   console.log('\nCore on the oldest supported Node')
   // Node 22 applies the limit to whole files.
   const timeout = 5 * testTimeout
-  const result = await testOnNode22({ files, concurrency, timeout, namePatterns })
+  const result = await testOnNode22({ files: found, concurrency, timeout, namePatterns })
   if (result.skipped !== undefined) console.log(`ℹ node22 skipped: ${result.skipped}`)
   for (const [name, value] of result.counts) count(name, value)
   return result.ok
 }
 
-const isWhole = positionals.length === 0 && namePatterns.length === 0
+/** Seconds of processors that this process and its children have used; undefined where the system does not say so. */
+function processorSeconds(): number | undefined {
+  try {
+    const [, text = ''] = readFileSync('/proc/self/stat', 'utf8').split(') ')
+    // utime, stime, cutime and cstime of proc(5), in hundredths of a second.
+    const ticks = text.split(' ').slice(11, 15).map(Number)
+    return ticks.reduce((sum, each) => sum + each, 0) / 100
+  } catch {
+    return undefined
+  }
+}
+
+/** The ten files that took longest, and what a quick run left out. */
+function report(): void {
+  const slowest = [...measured].toSorted((a, b) => b[1] - a[1]).slice(0, 10)
+  if (measured.size > 10) console.log('\nThe slowest files, in seconds')
+  for (const [file, milliseconds] of measured.size > 10 ? slowest : []) {
+    console.log(`${(milliseconds / 1000).toFixed(1).padStart(8)}  ${file}`)
+  }
+  if (!values.quick) return
+  const reasons = Object.entries(Object.groupBy(alone.values(), (reason) => reason))
+    .map(([reason, { length } = []]) => `${length} ${reason}`)
+    .join(', ')
+  console.log(
+    `\nLeft out by --quick: ${alone.size} files that need a process of their own (${reasons}), and core on Node 22.18.`,
+  )
+}
+
+const isWhole = positionals.length === 0 && namePatterns.length === 0 && !values.quick
 const postgres = await provideTestPostgres()
 let isPassed = values.node22 || (await testHere())
 if (values.node22 || isWhole) isPassed = (await testThere()) && isPassed
 await postgres[Symbol.asyncDispose]()
+writeDurations()
+report()
 count('files', files.length)
 for (const [name, value] of counts) console.log(`ℹ ${name} ${value}`)
-console.log(`ℹ seconds ${((performance.now() - started) / 1000).toFixed(1)}`)
+const seconds = (performance.now() - started) / 1000
+// Far below the number of processors on a quiet machine: tests wait, and more of them could run side by side (--concurrency).
+const used = processorSeconds()
+if (used !== undefined) console.log(`ℹ processors_used ${(used / seconds).toFixed(2)}`)
+console.log(`ℹ seconds ${seconds.toFixed(1)}`)
 if (!isPassed) process.exitCode = 1

@@ -37,7 +37,7 @@ const packageOf: Readonly<Record<string, string>> = {
   attw: '@arethetypeswrong/cli',
 }
 
-/** The file behind `node_modules/.bin/<program>`, which on Windows is a batch file nobody can spawn. */
+/** The file behind `node_modules/.bin/<program>`, which on Windows is a batch file that cannot be spawned. */
 function fileOf(program: string): string {
   const folder = path.join(root, 'node_modules', packageOf[program] ?? program)
   const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
