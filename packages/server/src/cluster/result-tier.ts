@@ -176,7 +176,8 @@ export class ResultTier implements CacheTier {
       ...(large !== undefined && { large }),
       ...(parent !== undefined && { parentKey: parent.key, parentVersion: parent.version }),
     }
-    const derived = await this.#derivedFrom(key)
+    // Without an earlier version nothing is made from it: what the sweep has left of one is of another version (C7 of the cache).
+    const derived = before === undefined ? [] : await this.#derivedFrom(key)
     let isKnown = true
     try {
       // R1: as late as possible.

@@ -34,6 +34,8 @@ export interface Refused extends HeddleError<'HDL_STORE_FAILED'> {
   readonly sqlState: string
 }
 
+export type Parameters = readonly unknown[] | (() => readonly unknown[])
+
 interface Connection {
   readonly client: PgClient
   readonly socket: Socket
@@ -56,7 +58,8 @@ export class Link {
   }
 
   /**
-   * Sends one statement, or several without parameters. Rows are arrays of their columns.
+   * Sends one statement, or several without parameters. Rows are arrays of their columns. Parameters that are a function are
+   * asked for once, when it is the call's turn: also when there is no connection then.
    *
    * *Cancellation*: none; it ends by itself (L2). The statement may have been carried out although it failed.
    * @throws `HDL_STORE_FAILED`, `HDL_NO_DRIVER`, `HDL_CLOSED`.
@@ -64,9 +67,12 @@ export class Link {
   call<Row extends unknown[]>(
     action: string,
     statement: string,
-    parameters?: readonly unknown[],
+    parameters?: Parameters,
   ): Promise<Row[]> {
-    const call = this.#lastCall.then(() => this.#send<Row>(action, statement, parameters))
+    const call = this.#lastCall.then(() => {
+      const values = typeof parameters === 'function' ? parameters() : parameters
+      return this.#send<Row>(action, statement, values)
+    })
     this.#lastCall = call.catch(() => undefined)
     return call
   }

@@ -1,5 +1,10 @@
-/** The tables of roles on PostgreSQL: table-schema.ts has what they look like. */
-import type { Refused } from './link.ts'
+/**
+ * The tables of roles on PostgreSQL: table-schema.ts has what they look like.
+ *
+ * Calls that wait for the connection are made as one (gather.ts): reads of one table by id in one statement, changes in one
+ * transaction. When that transaction is refused, nothing of it was carried out, and each change is made alone: one that is
+ * refused fails alone.
+ */
 import {
   mostRecords,
   readQuery,
@@ -20,7 +25,8 @@ import {
 import { fromStored, toStored } from '../stored-text.ts'
 import type { PostgresAddress } from './address.ts'
 import { recordWire } from './commit-parameters.ts'
-import { isRefused, type Link } from './link.ts'
+import { Gather } from './gather.ts'
+import { isRefused, type Link, type Parameters, type Refused } from './link.ts'
 import { rowRefusedBy } from './row-refused.ts'
 import { namesOf } from './table-schema.ts'
 
@@ -31,17 +37,39 @@ const refusedState = 'HD002'
 const collisions = ['40001', '40P01']
 const mostAttempts = 5
 
+/** What is read or changed together at most: a record holds up to 64 kB, and none of this may hold up the loop. */
+const mostIds = 64
+const mostRows = 64
+const mostBytes = 512 * 1_024
+
+/** The parameters of a change, in the order of `change_1`. */
+type ChangeRow = readonly [
+  table: string,
+  writer: string,
+  taken: string | null,
+  id: string,
+  record: string | null,
+  expected: number | null,
+]
+
+type Found = readonly (Stored<StoredRecord> | undefined)[]
+type ChangeAnswer = ChangeRefusal | undefined
+
 export class PostgresTables implements Tables {
   readonly #link: Link
   readonly #address: PostgresAddress
   readonly #schema: string
   readonly #list: TableList
+  /** By the name of their table. */
+  readonly #reads = new Map<string, Gather<readonly string[], Found>>()
+  readonly #changes: Gather<readonly ChangeRow[], ChangeAnswer>
 
   constructor(link: Link, address: PostgresAddress, list: TableList) {
     this.#link = link
     this.#address = address
     this.#schema = address.schema
     this.#list = list
+    this.#changes = new Gather((take) => this.#changeTogether(take), fitsInOneChange)
   }
 
   async now(): Promise<number> {
@@ -50,13 +78,26 @@ export class PostgresTables implements Tables {
     return Math.floor(row![0])
   }
 
-  async byIds<R extends StoredRecord>(
+  byIds<R extends StoredRecord>(
     { name }: Table<R>,
     ids: readonly string[],
   ): Promise<readonly (Stored<R> | undefined)[]> {
-    const found = await this.#select<R>(name, 'WHERE id = ANY ($1)', [ids.map(toStored)])
+    let reads = this.#reads.get(name)
+    if (reads === undefined) {
+      reads = new Gather((take) => this.#readTogether(name, take), fitsInOneRead)
+      this.#reads.set(name, reads)
+    }
+    return reads.call(ids) as Promise<readonly (Stored<R> | undefined)[]>
+  }
+
+  async #readTogether(name: string, take: () => readonly (readonly string[])[]): Promise<Found[]> {
+    let asked: readonly (readonly string[])[] = []
+    const found = await this.#select<StoredRecord>(name, 'WHERE id = ANY ($1)', () => {
+      asked = take()
+      return [[...new Set(asked.flat())].map(toStored)]
+    })
     const byId = new Map(found.map((record) => [record.id, record]))
-    return ids.map((id) => byId.get(id))
+    return asked.map((ids) => ids.map((id) => byId.get(id)))
   }
 
   ofShards<R extends StoredRecord>(
@@ -75,28 +116,65 @@ export class PostgresTables implements Tables {
   }
 
   async change(changes: readonly TableChange[]): Promise<ChangeRefusal | undefined> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const statement = `SELECT ${this.#schema}.change_1($1, $2, $3, $4, $5, $6)`
-        await this.#link.call('change records', statement, this.#parametersOf(changes))
-        return undefined
-      } catch (error) {
-        if (isRefused(error, refusedState)) return refusalOf(error)
-        if (attempt < mostAttempts && isRefused(error, ...collisions)) continue
-        throw rowRefusedBy(this.#address, error) ?? error
-      }
+    return this.#changes.call(this.#rowsOf(changes))
+  }
+
+  async #changeTogether(
+    take: () => readonly (readonly ChangeRow[])[],
+  ): Promise<(ChangeAnswer | Promise<ChangeAnswer>)[]> {
+    let together: readonly (readonly ChangeRow[])[] = []
+    try {
+      await this.#sendChange(() => (together = take()).flat())
+      return together.map(() => undefined)
+    } catch (error) {
+      if (!isRefused(error)) throw error
+      if (together.length === 1) return [this.#answerTo(error, together[0]!, 1)]
+      return together.map((rows) => this.#changeAlone(rows, 1))
     }
   }
 
-  #parametersOf(changes: readonly TableChange[]): unknown[] {
-    const rows = changes.map(({ table: name, id, record, expect }) => {
-      const table = this.#list.get(name)
-      const { table: stored, writer, taken = null } = namesOf(table)
-      const wire = record === undefined ? null : recordWire(table, record)
-      const expected = expect === 'absent' ? 0 : (expect ?? null)
-      return [stored, writer, taken, toStored(id), wire, expected] as const
+  async #changeAlone(rows: readonly ChangeRow[], attempt: number): Promise<ChangeAnswer> {
+    try {
+      await this.#sendChange(() => rows)
+      return undefined
+    } catch (error) {
+      return this.#answerTo(error, rows, attempt)
+    }
+  }
+
+  async #answerTo(
+    error: unknown,
+    rows: readonly ChangeRow[],
+    attempt: number,
+  ): Promise<ChangeAnswer> {
+    if (isRefused(error, refusedState)) return refusalOf(error)
+    if (attempt < mostAttempts && isRefused(error, ...collisions)) {
+      return this.#changeAlone(rows, attempt + 1)
+    }
+    throw rowRefusedBy(this.#address, error) ?? error
+  }
+
+  #sendChange(take: () => readonly ChangeRow[]): Promise<unknown> {
+    const statement = `SELECT ${this.#schema}.change_1($1, $2, $3, $4, $5, $6)`
+    return this.#link.call('change records', statement, () => {
+      const rows = take()
+      return [0, 1, 2, 3, 4, 5].map((column) => rows.map((row) => row[column]))
     })
-    return [0, 1, 2, 3, 4, 5].map((column) => rows.map((row) => row[column]))
+  }
+
+  /** @throws `HDL_ROW_REFUSED` for a record that cannot be encoded: before it joins others. */
+  #rowsOf(changes: readonly TableChange[]): ChangeRow[] {
+    try {
+      return changes.map(({ table: name, id, record, expect }) => {
+        const table = this.#list.get(name)
+        const { table: stored, writer, taken = null } = namesOf(table)
+        const wire = record === undefined ? null : recordWire(table, record)
+        const expected = expect === 'absent' ? 0 : (expect ?? null)
+        return [stored, writer, taken, toStored(id), wire, expected]
+      })
+    } catch (error) {
+      throw rowRefusedBy(this.#address, error) ?? error
+    }
   }
 
   async removeBelow<R extends StoredRecord>(
@@ -119,7 +197,7 @@ export class PostgresTables implements Tables {
   async #select<R extends StoredRecord>(
     name: string,
     clause: string,
-    values: readonly unknown[],
+    values: Parameters,
   ): Promise<Stored<R>[]> {
     const table = this.#list.get(name)
     const columns = Object.entries(table.columns).map(
@@ -132,6 +210,26 @@ export class PostgresTables implements Tables {
       recordOf<R>(table, fromStored(id), revision, cells),
     )
   }
+}
+
+function fitsInOneRead(asked: readonly (readonly string[])[], next: readonly string[]): boolean {
+  return asked.reduce((sum, ids) => sum + ids.length, next.length) <= mostIds
+}
+
+/** A change sees what the ones before it have changed, so those of one record follow each other. */
+function fitsInOneChange(
+  together: readonly (readonly ChangeRow[])[],
+  next: readonly ChangeRow[],
+): boolean {
+  const rows = [...together.flat(), ...next]
+  const bytes = rows.reduce((sum, [, , , , record]) => sum + (record?.length ?? 0), 0)
+  if (rows.length > mostRows || bytes > mostBytes) return false
+  const earlier = new Set(together.flat().map(recordKey))
+  return !next.some((row) => earlier.has(recordKey(row)))
+}
+
+function recordKey([table, , , id]: ChangeRow): string {
+  return `${table} ${id}`
 }
 
 /** `WHERE …, ORDER BY …, LIMIT …` of a query, with the values of its parameters. */
