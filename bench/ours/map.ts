@@ -1,12 +1,17 @@
 /** Ours in the rows of maps: one `Graph.map` with `collect: false`. */
 import { Graph, job, run, type MapCounts, type RunOptions } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
+import { runChild } from './child-process.ts'
 import { numbers } from '../suites/map/conditions.ts'
 
-/** A map over so many numbers. One of them fails until `isBroken` says that it does not any more. */
-function mapOf(size: number, window: number, isBroken?: () => boolean): Graph {
+/** A map over so many numbers. */
+export function mapOf(
+  size: number,
+  window: number,
+  { isLastBroken = false }: { readonly isLastBroken?: boolean } = {},
+): Graph {
   const element = job({ name: 'element' }, (n: number) => {
-    if (n === size - 1 && isBroken?.() === true) throw new Error('the last element is broken')
+    if (isLastBroken && n === size - 1) throw new Error('the last element is broken')
     return n
   })
   const graph = new Graph()
@@ -31,13 +36,13 @@ export async function openMap(address: string, window: number) {
   const limits = { journal, concurrency: window }
   return {
     play: (size: number) => play(mapOf(size, window), size, limits),
-    /** Runs all elements but the last, and gives the function that resumes the run: that is what is timed. */
+    /**
+     * Runs all elements but the last in a process of its own, and gives the function that resumes the run: that is what is timed.
+     * In one process the garbage of the first life would be collected in the second.
+     */
     prepareResume: async (size: number) => {
-      let isBroken = true
-      const graph = (): Graph => mapOf(size, window, () => isBroken)
-      const { run: id } = await run(graph(), limits)
-      isBroken = false
-      return () => play(graph(), size, { ...limits, resume: id! })
+      const resume = await runChild('map-first-life.ts', address, String(size), String(window))
+      return () => play(mapOf(size, window), size, { ...limits, resume })
     },
   }
 }

@@ -89,7 +89,7 @@ function resumeRow(backend: Backend): Row {
   return {
     ...base,
     name: `resume of a map, ${backend}`,
-    note: 'all elements but the last have ended in an earlier life, which is not timed but counts in rssMb',
+    note: 'all elements but the last have ended in an earlier process, which is not timed',
     children: 2,
     entrants: {
       heddle: {
