@@ -1,5 +1,6 @@
 /** `npm run test:chaos -- growing-seeds|limit-seeds --seeds 10000 --from 1`: simulations in virtual time, one for each seed. */
 import { parseArgs } from 'node:util'
+import { wholeNumbers } from './call.ts'
 
 /** Plays one seed. Resolves with what is counted; rejects when something is wrong. */
 type PlaySeed = (seed: number) => Promise<Readonly<Record<string, number>>>
@@ -14,8 +15,8 @@ export async function playSeeds(args: readonly string[], play: PlaySeed): Promis
     },
   })
   const sum: Record<string, number> = {}
-  const first = Number(values.from)
-  for (let seed = first; seed < first + Number(values.seeds); seed++) {
+  const { seeds, from } = wholeNumbers(values, ['seeds', 'from'])
+  for (let seed = from; seed < from + seeds; seed++) {
     try {
       for (const [key, count] of Object.entries(await play(seed))) {
         sum[key] = (sum[key] ?? 0) + count
@@ -27,6 +28,6 @@ export async function playSeeds(args: readonly string[], play: PlaySeed): Promis
   }
   const { user, system } = process.cpuUsage()
   const seconds = ((user + system) / 1e6).toFixed(0)
-  console.log(`${values.seeds} seeds, ${seconds} s of CPU: ${JSON.stringify(sum)}`)
+  console.log(`${seeds} seeds, ${seconds} s of CPU: ${JSON.stringify(sum)}`)
   return 0
 }

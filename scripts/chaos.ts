@@ -1,115 +1,108 @@
 /**
- * Crash tests of whole runs: `npm run test:chaos [-- --kills 200 --nodes 500 --seed N --streams 2]`.
+ * Plays a chaos program: `npm run test:chaos [-- <program> <options>]`. chaos/README.md says what each does and checks.
  *
- * Processes that run a graph are killed with SIGKILL at random moments and resumed until they finish;
- * then the scenarios of chaos/scenarios are played. `npm test` plays a short version of both.
- *
- * `npm run test:chaos -- growing` kills runs with maps, sub-graphs, steps and signals: see chaos/growing/campaign.ts.
- * `npm run test:chaos -- --store postgres` kills and stops servers on one database: see chaos/store/cluster-faults.ts.
- * `npm run test:chaos -- limit-seeds` plays limits of all servers in virtual time: see cluster-limits-model.ts.
- * `npm run test:chaos -- fleet-scale` plays a fleet of any size in virtual time: see chaos/fleet/scale.ts.
- * `npm run test:chaos -- release` kills releases instead: see chaos/release/kill-releases.ts.
- * `npm run test:chaos -- slow-senders` and `-- malformed` attack a server instead: see chaos/http/programs.ts.
+ * Without a name processes that run graphs are killed (`--kills 200 …`). Exit codes: 0 as promised, 1 not as promised, 2 a wrong call.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
-import { crashRuns } from '../chaos/crash/crash-runs.ts'
-import { scenarios } from '../chaos/scenarios/scenarios.ts'
-import { isHttpProgram, playHttpProgram } from '../chaos/http/programs.ts'
-import { playGrowing } from '../chaos/growing/program.ts'
-import { manyStepsProgram } from '../chaos/growing/many-steps.ts'
-import { playSeeds } from '../chaos/seeds.ts'
-import { simulate as playLimits } from '../packages/core/test/capacity/cluster-limits-model.ts'
-import { playSeed as playGrowingSeed } from '../packages/core/test/run/growing-model.ts'
-import { playScale } from '../chaos/fleet/program.ts'
-import { playRelease } from '../chaos/release/program.ts'
-import { playStore } from '../chaos/store/program.ts'
+import { isWrongCall } from '../chaos/call.ts'
+import type { httpPrograms } from '../chaos/http/programs.ts'
 import { root } from './tool.ts'
 
 // Hundreds of short processes: reading compiled code back saves most of their time.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
 
-const [program, ...rest] = process.argv.slice(2)
-if (program === 'growing') process.exit(await playGrowing(rest))
-if (program === 'many-steps') process.exit(await manyStepsProgram(rest))
-if (program === 'growing-seeds') process.exit(await playSeeds(rest, playGrowingSeed))
-if (program === 'limit-seeds') process.exit(await playSeeds(rest, (seed) => playLimits(seed)))
-if (program?.startsWith('--store') === true) process.exit(await playStore([program, ...rest]))
-if (program === 'fleet-scale') process.exit(await playScale(rest))
-if (program === 'release') process.exit(await playRelease(rest))
-if (isHttpProgram(program)) process.exit(await playHttpProgram(program, rest))
-
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '200' },
-    nodes: { type: 'string', default: '500' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
-    streams: { type: 'string', default: String(Math.min(4, os.availableParallelism())) },
-  },
-})
-
-function count(option: keyof typeof values): number {
-  const value = Number(values[option])
-  if (Number.isInteger(value) && value >= 0) return value
-  console.error(`--${option} ${values[option]}: expected a whole number`)
-  process.exit(2)
+interface Program {
+  readonly summary: string
+  /** Resolves with the exit code. */
+  readonly play: (args: readonly string[]) => Promise<number>
 }
 
-const kills = count('kills')
-const seed = count('seed')
-const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-chaos-'))
-console.log(`seed ${seed}: ${kills} kills, graphs of ${count('nodes')} nodes`)
+type HttpName = keyof typeof httpPrograms
 
-let killed = 0
-const started = performance.now()
-const report = await crashRuns({
-  folder,
-  seed,
-  kills,
-  nodes: count('nodes'),
-  streams: Math.max(1, count('streams')),
-  onLife: ({ end }) => {
-    if (end === 'killed' && ++killed % 20 === 0) console.log(`  ${killed} killed`)
-  },
+const overHttp = (name: HttpName, summary: string): Program => ({
+  summary,
+  play: async (args) => (await import('../chaos/http/programs.ts')).httpPrograms[name](args),
 })
-const seconds = (performance.now() - started) / 1000
 
-const rows: readonly (readonly [string, number, expected?: number])[] = [
-  ['kills', report.kills, Math.max(kills, report.kills)],
-  ['resumes', report.resumes],
-  ['runs', report.runs],
-  ['nodes', report.nodes],
-  ['recorded successes', report.successes, report.nodes],
-  ['started again although finished', report.startedAgain, 0],
-  ['acknowledged but lost', report.lost, 0],
-  ['starts', report.starts],
-  ['side effects', report.effects, report.nodes + report.repeated],
-  ['… repeated: running at a kill', report.repeated],
-  ['lives that set nodes aside', report.setAside],
-]
-let ok = report.problems.length === 0
-for (const [name, value, expected = value] of rows) {
-  const isRight = value === expected
-  ok &&= isRight
-  console.log(
-    `${name.padEnd(34)}${String(value).padStart(8)}${isRight ? '' : `  expected ${expected}`}`,
-  )
+/** Loaded when they are played: each brings other parts of the house with it. */
+const programs: Readonly<Record<string, Program>> = {
+  runs: {
+    summary: 'kill processes that run graphs; played when no program is named',
+    play: async (args) => (await import('../chaos/crash/program.ts')).playCrashes(args),
+  },
+  growing: {
+    summary: 'kill runs with maps, sub-graphs, steps, sleeps and signals',
+    play: async (args) => (await import('../chaos/growing/program.ts')).playGrowing(args),
+  },
+  'growing-seeds': {
+    summary: 'random growing graphs in virtual time',
+    play: async (args) => {
+      const { playSeed } = await import('../packages/core/test/run/growing-model.ts')
+      return (await import('../chaos/seeds.ts')).playSeeds(args, playSeed)
+    },
+  },
+  'many-steps': {
+    summary: 'a job with a million steps, cut off in the middle and resumed',
+    play: async (args) => (await import('../chaos/growing/many-steps.ts')).manyStepsProgram(args),
+  },
+  store: {
+    summary: 'three servers on one PostgreSQL: kills, stops, cut links, a full disk, a replica',
+    play: async (args) => (await import('../chaos/store/program.ts')).playStore(args),
+  },
+  'limit-seeds': {
+    summary: 'limits that all servers share, in virtual time',
+    play: async (args) => {
+      const { simulate } = await import('../packages/core/test/capacity/cluster-limits-model.ts')
+      return (await import('../chaos/seeds.ts')).playSeeds(args, (seed) => simulate(seed))
+    },
+  },
+  'fleet-scale': {
+    summary: 'a fleet of any size, in virtual time',
+    play: async (args) => (await import('../chaos/fleet/program.ts')).playScale(args),
+  },
+  release: {
+    summary: 'kill releases',
+    play: async (args) => (await import('../chaos/release/program.ts')).playRelease(args),
+  },
+  'slow-senders': overHttp('slow-senders', 'connections that send a byte per second'),
+  malformed: overHttp('malformed', 'requests that are wrong in many ways'),
+  'kill-serve': overHttp('kill-serve', 'kill a server under load, again and again'),
+  'drain-serve': overHttp('drain-serve', 'end a server by SIGTERM under load, again and again'),
+  'large-results': overHttp('large-results', 'a thousand callers that wait for one large result'),
 }
-console.log(`${'seconds'.padEnd(34)}${seconds.toFixed(1).padStart(8)}`)
-for (const problem of report.problems.slice(0, 20)) console.log(`✖ ${problem}`)
 
-for (const { name, play } of scenarios) {
+const usage = [
+  'Usage: npm run test:chaos [-- <program> <options>]',
+  '',
+  ...Object.entries(programs).map(([name, { summary }]) => `  ${name.padEnd(15)}${summary}`),
+  '',
+  'Options and checks of each program: chaos/README.md. Example: npm run test:chaos -- --kills 1000 --seed 7',
+].join('\n')
+
+function programOf(first: string | undefined): readonly [program: string, skip: number] {
+  if (first === undefined) return ['runs', 0]
+  // `--store postgres` names the program by its option.
+  if (first.startsWith('--')) return [first.startsWith('--store') ? 'store' : 'runs', 0]
+  return [first, 1]
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) {
+    console.log(usage)
+    return 0
+  }
+  const [name, skip] = programOf(args[0])
+  if (!Object.hasOwn(programs, name)) {
+    console.error(`There is no chaos program ${JSON.stringify(name)}.\n\n${usage}`)
+    return 2
+  }
   try {
-    const skipped = await play(folder)
-    console.log(skipped === undefined ? `✔ ${name}` : `﹣ ${name}: skipped, ${skipped}`)
+    return await programs[name]!.play(args.slice(skip))
   } catch (error) {
-    ok = false
-    console.log(`✖ ${name}`, error)
+    if (!isWrongCall(error)) throw error
+    console.error(`${error.message}\nTry: npm run test:chaos -- --help`)
+    return 2
   }
 }
 
-if (ok) rmSync(folder, { recursive: true, force: true })
-else console.log(`What was left behind is in ${folder}. Play it again with --seed ${seed}.`)
-process.exitCode = ok ? 0 : 1
+process.exit(await main(process.argv.slice(2)))

@@ -9,6 +9,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { Graph, job, startRun, type GraphResult } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
+import { wholeNumbers } from '../call.ts'
 
 /** Steps that are under way at once. */
 const together = 500
@@ -89,7 +90,7 @@ export async function manyStepsProgram(args: readonly string[]): Promise<number>
     args: [...args],
     options: { steps: { type: 'string', default: '1000000' } },
   })
-  const report = await playManySteps(Number(values.steps))
+  const report = await playManySteps(wholeNumbers(values, ['steps']).steps)
   console.log(JSON.stringify(report))
   return report.ok ? 0 : 1
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { anySeed, wholeNumbers, wrongCall } from '../call.ts'
 import { emptyGrowingReport, killGrowingRuns, type GrowingReport } from './campaign.ts'
 
 export async function playGrowing(args: readonly string[]): Promise<number> {
@@ -11,14 +12,13 @@ export async function playGrowing(args: readonly string[]): Promise<number> {
     options: {
       kills: { type: 'string', default: '400' },
       journal: { type: 'string', default: 'sqlite' },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+      seed: { type: 'string', default: anySeed() },
       streams: { type: 'string', default: '4' },
       json: { type: 'boolean', default: false },
     },
   })
-  const kills = Number(values.kills)
-  const streams = Math.max(1, Number(values.streams))
-  const seed = Number(values.seed)
+  const { kills, seed, streams: asked } = wholeNumbers(values, ['kills', 'seed', 'streams'])
+  const streams = Math.max(1, asked)
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-growing-'))
   if (!values.json) console.log(`seed ${seed}: ${kills} kills on ${values.journal}`)
   await using store = await openStore(values.journal, folder)
@@ -57,6 +57,7 @@ async function openStore(kind: string, folder: string): Promise<Store> {
       [Symbol.asyncDispose]: async () => undefined,
     }
   }
+  if (kind !== 'postgres') throw wrongCall(`--journal ${kind}: expected sqlite or postgres`)
   const { openDatabase } = await import('@heddle/test-servers')
   const database = await openDatabase()
   return {

@@ -4,6 +4,7 @@
  * The last line on stdout is one JSON object with `--json`. Exit codes: 0 as promised, 1 not as promised, 2 a wrong call.
  */
 import { parseArgs } from 'node:util'
+import { anySeed, wholeNumbers } from '../call.ts'
 import { addToTally } from '../tally.ts'
 import { largeResults } from './large-results.ts'
 import { playLives, type LivesReport } from './lives.ts'
@@ -14,8 +15,6 @@ interface Outcome {
   readonly ok: boolean
   readonly report: object
 }
-
-type Numbers<K extends string> = Readonly<Record<K, number>>
 
 const common = {
   json: { type: 'boolean', default: false },
@@ -44,7 +43,7 @@ async function playMalformed(args: string[]): Promise<Outcome & { readonly json:
     options: {
       ...common,
       requests: { type: 'string', default: '20000' },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+      seed: { type: 'string', default: anySeed() },
       streams: { type: 'string', default: '20' },
       // A file in which the counts of several runs are added up.
       tally: { type: 'string' },
@@ -93,7 +92,7 @@ function playEnds(end: 'kill' | 'drain', usual: string) {
         ...common,
         lives: { type: 'string', default: usual },
         clients: { type: 'string', default: '16' },
-        seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+        seed: { type: 'string', default: anySeed() },
       },
     })
     const { lives, clients, seed } = wholeNumbers(values, ['lives', 'clients', 'seed'])
@@ -139,50 +138,23 @@ async function playLargeResults(args: string[]): Promise<Outcome & { readonly js
 /** Milliseconds that the loop may be held up by large results. */
 const allowedGap = 50
 
-const programs = {
-  'slow-senders': playSlowSenders,
-  malformed: playMalformed,
-  'kill-serve': playEnds('kill', '100'),
-  'drain-serve': playEnds('drain', '20'),
-  'large-results': playLargeResults,
-} as const
-
-export function isHttpProgram(name: string | undefined): name is keyof typeof programs {
-  return name !== undefined && Object.hasOwn(programs, name)
-}
-
-/** Plays a program and resolves with the exit code. */
-export async function playHttpProgram(
-  name: keyof typeof programs,
-  args: string[],
-): Promise<number> {
-  try {
-    const { ok, report, json } = await programs[name](args)
+/** A program by name: its options are read, it is played, and its report is printed. Resolves with the exit code. */
+function program(
+  name: string,
+  play: (args: string[]) => Promise<Outcome & { readonly json: boolean }>,
+) {
+  return async (args: readonly string[]): Promise<number> => {
+    const { ok, report, json } = await play([...args])
     if (json) console.log(JSON.stringify({ ok, ...report }))
     else console.log(ok ? '✔' : '✖', name, report)
     return ok ? 0 : 1
-  } catch (error) {
-    if (!isWrongCall(error)) throw error
-    console.error(error.message)
-    return 2
   }
 }
 
-class WrongCall extends Error {}
-
-function isWrongCall(error: unknown): error is Error {
-  const code = (error as { code?: unknown }).code
-  return error instanceof WrongCall || String(code).startsWith('ERR_PARSE_ARGS')
-}
-
-function wholeNumbers<K extends string>(
-  values: Readonly<Record<K, string>>,
-  names: readonly K[],
-): Numbers<K> {
-  const entries = names.map((name) => {
-    const value = Number(values[name])
-    if (Number.isInteger(value) && value >= 0) return [name, value] as const
-    throw new WrongCall(`--${name} ${values[name]}: expected a whole number`)
-  })
-  return Object.fromEntries(entries) as Numbers<K>
-}
+export const httpPrograms = {
+  'slow-senders': program('slow-senders', playSlowSenders),
+  malformed: program('malformed', playMalformed),
+  'kill-serve': program('kill-serve', playEnds('kill', '100')),
+  'drain-serve': program('drain-serve', playEnds('drain', '20')),
+  'large-results': program('large-results', playLargeResults),
+} as const

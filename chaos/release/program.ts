@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { anySeed, wholeNumbers } from '../call.ts'
 import { killReleases } from './kill-releases.ts'
 
 /** Returns the exit code. */
@@ -12,30 +13,30 @@ export async function playRelease(args: readonly string[]): Promise<number> {
     options: {
       kills: { type: 'string', default: '200' },
       packages: { type: 'string', default: '8' },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+      seed: { type: 'string', default: anySeed() },
       json: { type: 'boolean', default: false },
     },
   })
-  const seed = Number(values.seed)
+  const { seed, kills, packages } = wholeNumbers(values, ['seed', 'kills', 'packages'])
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-chaos-release-'))
   const print = (text: string): void => (values.json ? console.error(text) : console.log(text))
   const stop = new AbortController()
   const onSignal = (): void => stop.abort()
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
-  print(`seed ${seed}: ${values.kills} kills of releases with ${values.packages} packages`)
+  print(`seed ${seed}: ${kills} kills of releases with ${packages} packages`)
   const started = performance.now()
   const report = await killReleases({
     folder,
     seed,
-    kills: Number(values.kills),
-    packages: Number(values.packages),
+    kills,
+    packages,
     signal: stop.signal,
-    onKill: (kills) => {
-      if (kills % 10 === 0) print(`  ${kills} killed`)
+    onKill: (killed) => {
+      if (killed % 10 === 0) print(`  ${killed} killed`)
     },
   })
   process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
-  const ok = report.problems.length === 0 && report.kills >= Number(values.kills)
+  const ok = report.problems.length === 0 && report.kills >= kills
   const seconds = Math.round((performance.now() - started) / 1000)
   if (values.json) console.log(JSON.stringify({ ok, seed, seconds, ...report }))
   else {

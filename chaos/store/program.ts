@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { openKeeper } from '@heddle/test-servers'
+import { anySeed, wholeNumbers, wrongCall } from '../call.ts'
 import { addToTally } from '../tally.ts'
 import { clusterFaults } from './cluster-faults.ts'
 import { FaultyDatabase } from './faulty-database.ts'
@@ -18,26 +19,21 @@ export async function playStore(args: readonly string[]): Promise<number> {
       store: { type: 'string' },
       faults: { type: 'string', default: '30' },
       only: { type: 'string', default: faultKinds.join(',') },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+      seed: { type: 'string', default: anySeed() },
       streams: { type: 'string', default: '8' },
       // A file in which the counts of several runs are added up.
       tally: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   })
-  if (values.store !== 'postgres') return misuse(`--store ${values.store}: expected postgres`)
-  const [seed, faults, streams] = [values.seed, values.faults, values.streams].map(Number) as [
-    number,
-    number,
-    number,
-  ]
-  if (![seed, faults, streams].every((each) => Number.isInteger(each) && each >= 0)) {
-    return misuse('--seed, --faults, --streams: expected whole numbers')
+  if (values.store !== 'postgres') {
+    throw wrongCall(`--store ${values.store}: expected postgres`)
   }
+  const { seed, faults, streams } = wholeNumbers(values, ['seed', 'faults', 'streams'])
   const asked = values.only.split(',') as FaultKind[]
   const unknown = asked.find((kind) => !faultKinds.includes(kind))
   if (unknown !== undefined) {
-    return misuse(`--only ${unknown}: expected some of ${faultKinds.join(', ')}`)
+    throw wrongCall(`--only ${unknown}: expected some of ${faultKinds.join(', ')}`)
   }
   await using keeper = await openKeeper()
   await using database = await FaultyDatabase.open(keeper, {
@@ -79,9 +75,4 @@ export async function playStore(args: readonly string[]): Promise<number> {
     console.error(`✖ play it again with --seed ${seed}`)
     throw error
   }
-}
-
-function misuse(problem: string): number {
-  console.error(problem)
-  return 2
 }

@@ -5,7 +5,6 @@ import { largeResults } from '../http/large-results.ts'
 import { malformedRequests } from '../http/malformed.ts'
 import { playLives } from '../http/lives.ts'
 import { shaped } from '../http/shaped.ts'
-import { isHttpProgram } from '../http/programs.ts'
 
 test('malformed requests at a server of its own: nothing is wrong and nothing is left', async () => {
   const checkout = path.resolve(import.meta.dirname, '../..')
@@ -54,9 +53,4 @@ test('what is made from the route table and a seed is the same every time, for e
   ])
     assert.ok(seen.has(start), start)
   assert.ok(!seen.has('POST /drain'))
-})
-
-test('programs have names of their own', () => {
-  assert.equal(isHttpProgram('slow-senders'), true)
-  for (const name of [undefined, '--kills', 'toString']) assert.equal(isHttpProgram(name), false)
 })
