@@ -1,14 +1,31 @@
 /** Which runs go when a journal is pruned. The same for all journals. */
 import { HeddleError } from '../errors.ts'
+import { throwIfAborted } from '../kernel/abort.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { checkCount, checkMoment, checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { PruneOptions, RunSummary } from './journal.ts'
 import { isEnd } from './states.ts'
 
-/** A run and what it takes. */
+/** What decides whether a run goes, besides its size. */
+export type AgedRun = Pick<RunSummary, 'state' | 'startedAt' | 'endedAt'>
+
+/** A run that goes, and what it takes. */
 export interface SizedRun {
   readonly summary: RunSummary
   readonly bytes: number
+}
+
+/**
+ * Reads the runs of a journal for a prune. Sizes and counts of nodes are read from every row of a run: they are asked for where they
+ * are needed, and never of a run that stays unless the sizes of all decide.
+ */
+export interface PruneSource<R extends AgedRun> {
+  /** From the newest run to the oldest, a page with each call. Empty when there are no more. */
+  nextPage(): Promise<readonly R[]>
+  /** What each takes, about. */
+  bytesOf(runs: readonly R[]): Promise<readonly number[]>
+  /** Undefined: it was removed meanwhile. */
+  summariesOf(runs: readonly R[]): Promise<readonly (RunSummary | undefined)[]>
 }
 
 const optionNames = {
@@ -33,6 +50,35 @@ export function checkPrune(options: PruneOptions): void {
   }
 }
 
+/** The runs that go, newest first. */
+export async function chooseRuns<R extends AgedRun>(
+  options: PruneOptions,
+  source: PruneSource<R>,
+  clock: Clock,
+): Promise<(R & SizedRun)[]> {
+  const choice = new PruneChoice(options)
+  const chosen: (R & SizedRun)[] = []
+  for (;;) {
+    throwIfAborted('The prune', options.signal)
+    const page = await inTurnWithWriters(clock, () => source.nextPage())
+    if (page.length === 0) return chosen
+    const all = choice.needsSizes ? await inTurnWithWriters(clock, () => source.bytesOf(page)) : []
+    const going = page
+      .map((run, index) => ({ run, bytes: all[index] }))
+      .filter(({ run, bytes }) => choice.goes(run, bytes))
+    if (going.length === 0) continue
+    const runs = going.map(({ run }) => run)
+    const [bytes, summaries] = await inTurnWithWriters(clock, async () => [
+      choice.needsSizes ? going.map((each) => each.bytes!) : await source.bytesOf(runs),
+      await source.summariesOf(runs),
+    ])
+    for (const [index, run] of runs.entries()) {
+      const summary = summaries[index]
+      if (summary !== undefined) chosen.push({ ...run, summary, bytes: bytes[index]! })
+    }
+  }
+}
+
 /** Says of each run, from the newest to the oldest, whether it goes. */
 export class PruneChoice {
   readonly #options: PruneOptions
@@ -43,9 +89,13 @@ export class PruneChoice {
     this.#options = options
   }
 
-  goes({ summary, bytes }: SizedRun): boolean {
+  /** Whether the sizes of all runs decide, also of those that stay. */
+  get needsSizes(): boolean {
+    return this.#options.maxBytes !== undefined
+  }
+
+  goes({ state, startedAt, endedAt = startedAt }: AgedRun, bytes = 0): boolean {
     const { before = -Infinity, keep = Infinity, maxBytes = Infinity, interrupted } = this.#options
-    const { state, startedAt, endedAt = startedAt } = summary
     const isBeyond = ++this.#seen > keep || this.#bytes + bytes > maxBytes || endedAt < before
     const goes = isBeyond && (isEnd(state) || (state === 'interrupted' && interrupted === true))
     if (!goes) this.#bytes += bytes

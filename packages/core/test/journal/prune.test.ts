@@ -7,7 +7,8 @@ import { after, before, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { openJournal } from '../../src/journal/open.ts'
 import { openStore } from '../../src/journal/open-store.ts'
-import { outcomesBefore } from '../../src/journal/prune.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { chooseRuns, outcomesBefore } from '../../src/journal/prune.ts'
 import type { JobRow } from '../../src/store/acknowledged-jobs.ts'
 
 let postgres: TestDatabase
@@ -63,3 +64,36 @@ test('without an age, outcomes older than the newest pruned run are pruned with 
   assert.equal(outcomesBefore({ keep: 1 }, []), -Infinity)
   assert.equal(outcomesBefore({ keep: 1, before: 4 }, [run(5, 9)]), 4)
 })
+
+for (const [title, options, sized] of [
+  ['by age only those that go are weighed', { before: 50 }, ['old']],
+  ['by size all are weighed, also those that run', { maxBytes: 5 }, ['running', 'new', 'old']],
+] as const) {
+  test(`choosing runs: ${title}`, async () => {
+    const ages = [
+      { id: 'running', state: 'running', startedAt: 1 },
+      { id: 'new', state: 'finished', startedAt: 60, endedAt: 90 },
+      { id: 'old', state: 'finished', startedAt: 10, endedAt: 20 },
+    ] as const
+    const pages = [ages.slice(0, 2), ages.slice(2), []]
+    const weighed: string[] = []
+    const chosen = await chooseRuns(
+      options,
+      {
+        nextPage: () => Promise.resolve(pages.shift()!),
+        bytesOf: (runs) => {
+          weighed.push(...runs.map(({ id }) => id))
+          return Promise.resolve(runs.map(() => 3))
+        },
+        summariesOf: (runs) => Promise.resolve(runs.map(({ id }) => ({ id }) as never)),
+      },
+      systemClock,
+    )
+    assert.deepEqual(weighed, sized)
+    const goes = 'maxBytes' in options ? ['new', 'old'] : ['old']
+    assert.deepEqual(
+      chosen.map(({ id, bytes }) => [id, bytes]),
+      goes.map((id) => [id, 3]),
+    )
+  })
+}

@@ -234,7 +234,7 @@ export class MemoryJournal implements Journal {
     for (const run of [...this.#runs.values()].reverse()) {
       throwIfAborted('The prune', options.signal)
       const sized = { summary: run.summary(), bytes: run.bytes }
-      if (!choice.goes(sized)) continue
+      if (!choice.goes(sized.summary, sized.bytes)) continue
       runs.push(sized.summary)
       bytes += sized.bytes
       if (options.dryRun === true) continue

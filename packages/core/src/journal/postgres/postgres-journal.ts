@@ -54,7 +54,7 @@ import {
   checkPrune,
   inTurnWithWriters,
   outcomesBefore,
-  PruneChoice,
+  chooseRuns,
   type SizedRun,
 } from '../prune.ts'
 import { checkRunState, runStateOf } from '../states.ts'
@@ -408,20 +408,7 @@ class PostgresJournal implements Journal {
     checkPrune(options)
     this.#checkWritable()
     const { signal, dryRun = false } = options
-    const choice = new PruneChoice(options)
-    const chosen: (PrunedRun & SizedRun)[] = []
-    const { clock } = this.#options.kernel
-    for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      throwIfAborted('The prune', signal)
-      const below = before
-      const page = await inTurnWithWriters(clock, () => this.#reader.sizes(below))
-      if (page.length === 0) break
-      for (const each of page) {
-        const { run, period, epoch, summary, bytes } = each
-        if (choice.goes(each)) chosen.push({ run, period, epoch, summary, bytes })
-      }
-      before = page.at(-1)!.run
-    }
+    const chosen = await chooseRuns(options, this.#reader.prunable(), this.#options.kernel.clock)
     const removed = dryRun ? chosen : await this.#remove(chosen, signal)
     const orphaned = dryRun ? 0 : await this.#removeOrphans(signal)
     const runs = removed.map(({ summary }) => summary)

@@ -2,13 +2,14 @@
  * Removes runs from PostgreSQL, beside those that write (C12).
  *
  *     runs of a week that goes whole ──▶ marked as removed, in slices ──▶ the partitions of the week are dropped
- *     runs of other weeks            ──▶ removed with their rows, in slices
+ *     runs of other weeks            ──▶ marked, in slices ──▶ their rows are removed, in slices
  *
  *  P1  Between two slices it waits nine times as long as the last one took: those who write keep most of the database.
  *  P2  A partition is dropped only when no run is left in it, and never that of the current week. It is detached first,
  *      which does not wait in the way of those who write.
- *  P3  Oldest first. A prune that was stopped in between has removed the oldest runs; the next one drops what is left
- *      empty.
+ *  P3  Oldest first. A prune that was stopped in between has removed the oldest runs; the next one removes the rows of those
+ *      that are marked, and drops what is left empty.
+ *  P4  No statement touches more rows than a call has time for, however large a run is.
  */
 import { throwIfAborted } from '../../kernel/abort.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -19,9 +20,11 @@ import type { RunRecord } from './reader.ts'
 /** What a run is removed by. */
 export type PrunedRun = Pick<RunRecord, 'run' | 'period' | 'epoch'>
 
-/** Runs in one slice. With rows, because each costs some deletes, fewer. */
+/** Runs in one slice. */
 const markedAtOnce = 500
-const removedAtOnce = 50
+
+/** Rows in one slice: about 50 ms. */
+const rowsAtOnce = 5_000
 
 const partitioned = ['history', 'result', 'chunk'] as const
 
@@ -53,13 +56,13 @@ export class Pruning {
     const oldestFirst = chosen.toReversed()
     for (const isWhole of [true, false]) {
       const runs = oldestFirst.filter(({ period }) => whole.has(period) === isWhole)
-      const atOnce = isWhole ? markedAtOnce : removedAtOnce
-      for (let from = 0; from < runs.length; from += atOnce) {
+      for (let from = 0; from < runs.length; from += markedAtOnce) {
         throwIfAborted('The prune', signal)
-        const slice = runs.slice(from, from + atOnce)
-        for (const run of await this.#removeSlice(slice, !isWhole)) gone.add(run)
+        const slice = runs.slice(from, from + markedAtOnce)
+        for (const run of await this.#mark(slice, !isWhole)) gone.add(run)
       }
     }
+    await this.#removeRows(signal)
     await this.#dropEmpty(signal)
     return chosen.filter(({ run }) => gone.has(run))
   }
@@ -73,11 +76,22 @@ export class Pruning {
     return new Set(whole.map(([period]) => period))
   }
 
-  async #removeSlice(slice: readonly PrunedRun[], withRows: boolean): Promise<readonly number[]> {
+  /** From here on readers do not see them, and their keys are free. */
+  async #mark(slice: readonly PrunedRun[], withRows: boolean): Promise<readonly number[]> {
     const parameters = [slice.map(({ run }) => run), slice.map(({ epoch }) => epoch), withRows]
     return inTurnWithWriters(this.#host.clock, () =>
-      this.#host.call<readonly number[]>('prune_runs_3', parameters),
+      this.#host.call<readonly number[]>('prune_runs_4', parameters),
     )
+  }
+
+  /** Also those of runs that an earlier prune has marked. */
+  async #removeRows(signal: AbortSignal | undefined): Promise<void> {
+    for (let isMore = true; isMore;) {
+      throwIfAborted('The prune', signal)
+      isMore = await inTurnWithWriters(this.#host.clock, () =>
+        this.#host.call<boolean>('prune_rows_1', [rowsAtOnce]),
+      )
+    }
   }
 
   /** P2 */

@@ -15,6 +15,7 @@ import type {
   RunSummary,
 } from '../journal.ts'
 import type { RunOutcome } from '../outcome.ts'
+import type { AgedRun } from '../prune.ts'
 
 /** Takes a run for this session: a new one, which readers do not see yet, or one that no process holds. */
 export type ClaimWire =
@@ -165,8 +166,11 @@ export type ReaderQuestion =
       readonly from: number
       readonly values: boolean
     }
-  /** Runs and what they take, newest first, from before this one. */
-  | { readonly type: 'sizes'; readonly before: number }
+  /** Runs from before this one, newest first: what decides whether a prune removes them. */
+  | { readonly type: 'ages'; readonly before: number }
+  /** What runs take in the file and beside it, about. */
+  | { readonly type: 'sizes'; readonly runs: readonly number[] }
+  | { readonly type: 'summaries'; readonly runs: readonly number[] }
 
 /** A snapshot without its nodes, which follow page by page. */
 export interface SnapshotHead {
@@ -207,12 +211,13 @@ export interface ReaderAnswers {
   /** Empty when there are no more. */
   readonly parts: readonly PartResult[]
   /** Empty when there are no more. */
-  readonly sizes: readonly RunSize[]
+  readonly ages: readonly RunAge[]
+  readonly sizes: readonly number[]
+  readonly summaries: readonly (RunSummary | undefined)[]
 }
 
-/** Without a summary: what is left of a run that was being opened or removed when its process was killed. */
-export interface RunSize {
+export interface RunAge extends AgedRun {
   readonly run: number
-  readonly summary: RunSummary | undefined
-  readonly bytes: number
+  /** It was being opened or removed when its process was killed: what is left of it is no run. */
+  readonly isLeftOver: boolean
 }

@@ -57,8 +57,12 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
         return reader.results(question.run, question.from)
       case 'parts':
         return reader.parts(question)
+      case 'ages':
+        return reader.ages(question.before)
       case 'sizes':
-        return reader.sizes(question.before)
+        return reader.sizes(question.runs)
+      case 'summaries':
+        return reader.summaries(question.runs)
     }
   }
 

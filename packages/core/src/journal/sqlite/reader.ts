@@ -33,7 +33,7 @@ import type {
   PartResult,
   ReaderData,
   ReaderQuestion,
-  RunSize,
+  RunAge,
   SnapshotHead,
   StoredResult,
 } from './messages.ts'
@@ -55,8 +55,11 @@ const resultsBytes = 512 * 1024
 /** Nodes of a snapshot that travel together. */
 const nodesPage = 512
 
-/** Runs whose sizes travel together. */
-const sizesPage = 200
+/** Runs whose ages travel together. */
+const agesPage = 200
+
+/** Rows of a run that are weighed between two looks at other questions: some milliseconds. */
+const sizedRows = 10_000
 
 /** What a row takes besides its text, about. */
 const rowBytes = 40
@@ -355,38 +358,78 @@ export class JournalReader {
     throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.#data.address })
   }
 
-  async sizes(before: number): Promise<RunSize[]> {
+  ages(before: number): RunAge[] {
     const live = this.#liveSessions()
     const rows = this.#all<RunRow>(
-      `SELECT * FROM run WHERE run < ? ORDER BY run DESC LIMIT ${sizesPage}`,
+      `SELECT * FROM run WHERE run < ? ORDER BY run DESC LIMIT ${agesPage}`,
       before,
     )
-    const sizes: RunSize[] = []
+    const ages: RunAge[] = []
     for (const row of rows) {
-      const isLeft = row.visible === 0 && !isLive(row, live)
-      if (row.visible === 0 && !isLeft) continue
-      const summary = isLeft ? undefined : await this.#summaryOf(row, live)
-      sizes.push({ run: row.run, summary, bytes: this.#bytesOf(row) })
-      await this.#pause()
+      const isHidden = row.visible === 0
+      if (isHidden && isLive(row, live)) continue
+      const { run, started_at: startedAt, ended_at: endedAt } = row
+      const end = endedAt !== null && { endedAt }
+      ages.push({ run, state: stateOf(row, live), startedAt, ...end, isLeftOver: isHidden })
     }
     // A page of which nothing is listed is not the last one.
-    return sizes.length === 0 && rows.length > 0 ? this.sizes(rows.at(-1)!.run) : sizes
+    return ages.length === 0 && rows.length > 0 ? this.ages(rows.at(-1)!.run) : ages
+  }
+
+  /** Undefined: it was removed meanwhile. */
+  async summaries(runs: readonly number[]): Promise<(RunSummary | undefined)[]> {
+    const live = this.#liveSessions()
+    const summaries: (RunSummary | undefined)[] = []
+    for (const run of runs) {
+      const [row] = this.#all<RunRow>(`SELECT * FROM run WHERE run = ? ${this.#visible}`, run)
+      summaries.push(row && (await this.#summaryOf(row, live)))
+      await this.#pause()
+    }
+    return summaries
+  }
+
+  async sizes(runs: readonly number[]): Promise<number[]> {
+    const sizes: number[] = []
+    for (const run of runs) sizes.push(await this.#bytesOf(run))
+    return sizes
   }
 
   /** What a run takes in the file and beside it, about. */
-  #bytesOf({ run, options }: RunRow): number {
-    const [rows] = this.#all<{ bytes: number }>(
-      `SELECT ${rowBytes} * count(*) + coalesce(sum(length(node)), 0)
-        + coalesce(sum(length(detail)), 0) AS bytes FROM history WHERE run = ?`,
+  async #bytesOf(run: number): Promise<number> {
+    const [row] = this.#all<{ bytes: number }>(
+      'SELECT length(options) AS bytes FROM run WHERE run = ?',
       run,
     )
-    let bytes = rows!.bytes + options.length
+    let bytes = row?.bytes ?? 0
+    const upTo = this.#lastPosition(run)
+    for (let from = 0; from < upTo;) {
+      const [slice] = this.#all<{ last: number | null; bytes: number }>(
+        `SELECT max(position) AS last, ${rowBytes} * count(*) + coalesce(sum(length(node)), 0)
+          + coalesce(sum(length(detail)), 0) AS bytes
+        FROM (SELECT position, node, detail FROM history
+          WHERE run = ? AND position > ? AND position <= ? ORDER BY position LIMIT ${sizedRows})`,
+        run,
+        from,
+        upTo,
+      )
+      if (slice?.last == null) break
+      bytes += slice.bytes + this.#valueBytes(run, from, slice.last)
+      from = slice.last
+      await this.#pause()
+    }
+    return bytes
+  }
+
+  #valueBytes(run: number, after: number, upTo: number): number {
+    let bytes = 0
     const values = this.#database.prepare(
       `SELECT CASE typeof(value) WHEN 'text' THEN value ELSE length(value) END AS size
       FROM history JOIN result USING (position)
-      WHERE run = ? AND kind IN (${Kind.success}, ${Kind.part})`,
+      WHERE run = ? AND position > ? AND position <= ? AND kind IN (${Kind.success}, ${Kind.part})`,
     )
-    for (const { size } of values.iterate(run) as Iterable<{ size: number | string }>) {
+    for (const { size } of values.iterate(run, after, upTo) as Iterable<{
+      size: number | string
+    }>) {
       bytes += typeof size === 'number' ? size : this.#fileBytes(size)
     }
     return bytes

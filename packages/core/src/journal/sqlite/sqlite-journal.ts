@@ -50,9 +50,10 @@ import type {
 import { outcomeOf, type RunOutcome } from '../outcome.ts'
 import {
   checkPrune,
+  chooseRuns,
   inTurnWithWriters,
   outcomesBefore,
-  PruneChoice,
+  type PruneSource,
   type SizedRun,
 } from '../prune.ts'
 import { runStateOf } from '../states.ts'
@@ -66,6 +67,7 @@ import type {
   ReaderAnswers,
   ReaderData,
   ReaderQuestion,
+  RunAge,
   StoredResult,
 } from './messages.ts'
 import type { RunChange } from '../batch.ts'
@@ -322,28 +324,15 @@ class SqliteJournal implements Journal {
     checkPrune(options)
     const side = this.#writable()
     const { signal, dryRun = false } = options
-    const choice = new PruneChoice(options)
-    const chosen: (SizedRun & { readonly run: number })[] = []
-    for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      throwIfAborted('The prune', signal)
-      const below = before
-      const ask = () => this.#ask({ type: 'sizes', before: below })
-      const page = await inTurnWithWriters(this.#kernel.clock, ask)
-      if (page.length === 0) break
-      for (const each of page) {
-        if (each.summary === undefined ? !dryRun : choice.goes(each as SizedRun)) {
-          chosen.push(each as SizedRun & { run: number })
-        }
-      }
-      before = page.at(-1)!.run
-    }
-    const runs = chosen.flatMap(({ summary }) => summary ?? [])
+    const leftOvers: { readonly run: number; readonly summary?: undefined }[] = []
+    const chosen = await this.#chooseRuns(options, ({ run }) => void leftOvers.push({ run }))
+    const runs = chosen.map(({ summary }) => summary)
     const bytes = chosen.reduce((sum, each) => sum + each.bytes, 0)
     const outcomes = await this.#pruneOutcomes(side, outcomesBefore(options, runs), options)
     const report = { runs, bytes, outcomes }
     if (dryRun) return report
     // Oldest first: a run that was stopped in between has lost its oldest ones.
-    const left = [...chosen]
+    const left = [...chosen, ...leftOvers].toSorted((a, b) => b.run - a.run)
     await this.#repeat(signal, async () => {
       const slice = left.slice(-prunedAtOnce).reverse()
       await Promise.all(
@@ -365,6 +354,29 @@ class SqliteJournal implements Journal {
     })
     await side.ask({ type: 'sweep' })
     return { ...report, bytes: report.bytes + artifactBytes }
+  }
+
+  #chooseRuns(
+    options: PruneOptions,
+    onLeftOver: (run: RunAge) => void,
+  ): Promise<readonly (RunAge & SizedRun)[]> {
+    const numbersOf = (runs: readonly RunAge[]) => runs.map(({ run }) => run)
+    let before = Number.MAX_SAFE_INTEGER
+    const source: PruneSource<RunAge> = {
+      nextPage: async () => {
+        for (;;) {
+          const page = await this.#ask({ type: 'ages', before })
+          if (page.length === 0) return []
+          before = page.at(-1)!.run
+          for (const run of page) if (run.isLeftOver) onLeftOver(run)
+          const runs = page.filter(({ isLeftOver }) => !isLeftOver)
+          if (runs.length > 0) return runs
+        }
+      },
+      bytesOf: (runs) => this.#ask({ type: 'sizes', runs: numbersOf(runs) }),
+      summariesOf: (runs) => this.#ask({ type: 'summaries', runs: numbersOf(runs) }),
+    }
+    return chooseRuns(options, source, this.#kernel.clock)
   }
 
   async #pruneOutcomes(

@@ -24,6 +24,7 @@
 import { artifactMigration } from './artifact-schema.ts'
 import { journalMigration } from './journal-schema.ts'
 import { byIndex, type Migration } from './migration.ts'
+import { pruneMigration } from './prune-schema.ts'
 import { openRunsMigration, recordMigration, restoreMigration } from './record-schema.ts'
 import { partsMigration, runMailMigration } from './run-mail-schema.ts'
 import { tableMigration } from './table-schema.ts'
@@ -296,6 +297,7 @@ export const migrations: readonly Migration[] = [
   openRunsMigration,
   restoreMigration,
   artifactMigration,
+  pruneMigration,
 ]
 
 /** The version of a database that has seen all migrations. */

@@ -28,12 +28,12 @@ async function writeRun(journal: Journal, id: string, isEnded = true): Promise<v
   await writer[Symbol.asyncDispose]()
 }
 
-const tables = ['history', 'result', 'chunk']
+const partitioned = ['history', 'result', 'chunk']
 
 /** Moves runs into the partitions of an earlier week, as if they had started then. */
 async function moveTo(schema: string, period: number, ids: readonly string[]): Promise<void> {
   const runs = `(SELECT run FROM ${schema}.run WHERE id IN ('${ids.join("', '")}'))`
-  for (const table of tables) {
+  for (const table of partitioned) {
     const part = `${schema}.${table}_${period}`
     await link.call('prepare', `CREATE TABLE ${part} (LIKE ${schema}.${table} INCLUDING ALL)`)
     await link.call(
@@ -49,7 +49,7 @@ async function partitionsOf(schema: string, period: number): Promise<readonly st
   const found = await link.call<[string | null]>(
     'be read',
     `SELECT to_regclass(n)::text FROM unnest($1::text[]) n`,
-    [tables.map((table) => `${schema}.${table}_${period}`)],
+    [partitioned.map((table) => `${schema}.${table}_${period}`)],
   )
   return found.flatMap(([name]) => name ?? [])
 }
@@ -125,4 +125,56 @@ test('runs that have not ended are found among many that have', async () => {
   assert.deepEqual(ids(await journal.runs({ state: 'finished', limit: 1 })), ['finished2'])
   const { runs } = await journal.list({ limit: 10, outcomes: ['interrupted'] })
   assert.deepEqual(ids(runs), ['interrupted'])
+})
+
+test('P3, P4: the rows of a run that was marked are removed by the next prune, a slice at a time', async () => {
+  const schema = 'large'
+  await using journal = await openJournal(`${postgres.address}?schema=${schema}`)
+  const writer = await journal.openRun(header('large'))
+  for (let attempt = 0; attempt < 3_000; attempt++) {
+    writer.append(step('a', 'running', { attempt }))
+  }
+  await writer.commit(step('a', 'succeeded'), 'x'.repeat(700_000))
+  writer.setState('finished', 9)
+  await writer[Symbol.asyncDispose]()
+  await writeRun(journal, 'kept')
+  await link.call(
+    'cut off',
+    `SELECT ${schema}.prune_runs_4(ARRAY[run], ARRAY[epoch], true) FROM ${schema}.run WHERE id = 'large'`,
+  )
+  await assert.rejects(journal.snapshot('large'), { code: 'HDL_UNKNOWN_RUN' })
+  const rowsOf = async (): Promise<readonly number[]> => {
+    const counts = partitioned.map(
+      (table) => `(SELECT count(*)::integer FROM ${schema}.${table}
+      WHERE run = (SELECT run FROM ${schema}.run WHERE id = 'large'))`,
+    )
+    const [row] = await link.call<number[]>('be read', `SELECT ${counts.join(', ')}`)
+    return row!
+  }
+  const [rows, , chunks] = await rowsOf()
+  assert.ok(rows! > 3_000 && chunks! >= 2, `${rows} rows, ${chunks} chunks`)
+  await link.call('be pruned', `SELECT ${schema}.prune_rows_1(1000)`)
+  assert.deepEqual(await rowsOf(), [rows! - 1_000, 1, chunks])
+  const report = await journal.prune!({ keep: 1 })
+  assert.deepEqual(report.runs, [], 'it was removed before')
+  assert.deepEqual(await rowsOf(), [0, 0, 0])
+  assert.equal(await journal.valueOf('kept', 'a'), 'result of kept')
+  await assert.rejects(journal.openRun(header('large')), { code: 'HDL_RUN_EXISTS' })
+})
+
+test('P4: a run of more rows than a slice is weighed and removed whole', async () => {
+  await using journal = await openJournal(`${postgres.address}?schema=weighed`)
+  const writer = await journal.openRun(header('large'))
+  for (let attempt = 0; attempt < 12_000; attempt++) {
+    writer.append(step('a', 'running', { attempt }))
+  }
+  await writer.commit(step('a', 'succeeded'), 'done')
+  writer.setState('finished', 9)
+  await writer[Symbol.asyncDispose]()
+  const { runs, bytes } = await journal.prune!({ keep: 0 })
+  assert.equal(runs.length, 1)
+  // 64 for each row.
+  assert.ok(bytes > 12_000 * 64 && bytes < 12_000 * 200, `${bytes} bytes`)
+  const [left] = await link.call<[string]>('be read', 'SELECT count(*) FROM weighed.history')
+  assert.equal(Number(left![0]), 0)
 })
