@@ -843,7 +843,7 @@ export const errorTable = {
   HDL_JOB_VERSION: entry(
     true,
     (p: { job: string; wanted: string; known: string }) =>
-      `${quote(p.job)} is wanted in version ${p.wanted}; this worker has ${p.known}.`,
+      `${quote(p.job)} is requested in version ${p.wanted}; this worker has ${p.known}.`,
     'Update the module of the worker, or start a worker that has the version.',
   ),
 

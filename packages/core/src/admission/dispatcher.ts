@@ -353,10 +353,11 @@ export class Dispatcher {
   }
 
   /**
-   * As {@link reserve}, but waits for room: for work that follows from work that was admitted.
+   * Like {@link reserve}, but waits for room: for work that follows from admitted work.
    *
    * *Cancellation*: leaves no seat taken.
-   * *Fairness*: first come, first served, except that a tenant at its limit does not hold up others.
+   * *Fairness*: first come, first served, except that a tenant at its limit does not hold up
+   * others.
    */
   waitRoom(options: ReserveOptions & WaitOptions = {}): Promise<Seat> {
     return this.#queue.waitRoom(options)

@@ -430,7 +430,7 @@ export class AdmissionQueue<T> {
     return this.#grant(tenant, priority)
   }
 
-  /** As {@link reserve}, with undefined instead of an error. */
+  /** Like {@link reserve}, with undefined instead of an error. */
   tryReserve(options: ReserveOptions = {}): Reservation<T> | undefined {
     const priority = checkPriority(options.priority)
     const tenant = options.tenant ?? ''

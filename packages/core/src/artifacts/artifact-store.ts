@@ -31,7 +31,7 @@ export interface ArtifactInfo {
   readonly name: string
   /** In bytes. */
   readonly length: number
-  /** Of its bytes, in hexadecimal. */
+  /** Hash of its bytes, in hexadecimal. */
   readonly sha256: string
   /** Milliseconds since 1970. */
   readonly createdAt: number

@@ -77,7 +77,7 @@ export function requestedDelay(error: unknown): number | undefined {
   try {
     return error instanceof HeddleError ? error.retryAfter : undefined
   } catch {
-    // As in isRetryable().
+    // Like in isRetryable().
     return undefined
   }
 }

@@ -187,7 +187,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
   readonly #inBackoff = new Map<T, Backoff<T>>()
   /** Suspended attempts that wait for their permits again, in the order in which they resumed. */
   readonly #resuming = new Set<A>()
-  /** Of entries whose owner has no name for their work. */
+  /** Identities of entries whose owner has no name for their work. */
   readonly #identities = new WeakMap<Attemptable, string>()
   #suspended = 0
   #abandoned = 0

@@ -170,7 +170,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     const writes = (this.#writes = new WriteBehind(tier, clock, states, lineage, pending, {
       encoded: (change) => memory.keep(change.entry!),
       lost: (state) => {
-        // As a change would: who has read it must not build on it.
+        // Counts like a change: a caller that has read it must not build on it.
         state.version = ++this.#lastVersion
         memory.drop(state.key)
         this.#endFamily(state.key)
@@ -556,7 +556,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   /** Small values are complete after one step; of the others the rest is made when it is written. */
   #encode(key: string, value: V): Encoded {
     if (value === undefined) {
-      const cause = 'undefined stands for "there is none"'
+      const cause = 'undefined means "no value"'
       const what = `The value of "${key}"`
       throw new HeddleError('HDL_NOT_CLONEABLE', { what, action: 'be stored', cause })
     }

@@ -19,7 +19,7 @@ export interface Change<V> {
 export type Encoded =
   | {
       readonly body: Uint8Array<ArrayBuffer>
-      /** Of the body, which is empty once the tier has given its memory away. */
+      /** Length of the body, which is empty once the tier has given its memory away. */
       readonly bytes: number
       readonly weight: number
     }
@@ -63,7 +63,7 @@ export class KeyState<V> implements ListItem<KeyState<V>> {
   previous: KeyState<V> | undefined
   next: KeyState<V> | undefined
   readonly key: string
-  /** Of the newest change since this state was made; 0 when there was none. */
+  /** Version of the newest change since this state was made; 0 when there was none. */
   version = 0
   change: Change<V> | undefined
   /** The change that the tier is being given: `change`, or an older one. */

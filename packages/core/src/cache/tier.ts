@@ -55,7 +55,7 @@ export interface TierWrite extends TierMeta {
 
 export interface TierStats {
   readonly entries: number
-  /** Of keys and values. */
+  /** Total size of keys and values. */
   readonly bytes: number
   readonly maxBytes: number
   /** Entries that left by themselves, by reason. */

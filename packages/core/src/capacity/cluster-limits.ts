@@ -89,7 +89,7 @@ export interface ShareStats {
   /** Permits that are this server's: those that it may use, and those that are still in use. */
   readonly share: number
   readonly used: number
-  /** Of all servers together. */
+  /** Limit of all servers together. */
   readonly limit: number
   readonly sure: boolean
   /** How often this server was unsure of its share after it had been sure. */
@@ -145,7 +145,7 @@ class Limit {
   readonly #margin: number
   readonly #every: number
   readonly #shortEvery: number
-  /** Of each other server: its last beat, and when it was first read here. */
+  /** Keyed by other server: its last beat, and when this server first read it. */
   readonly #seen = new Map<string, { readonly beat: number; readonly at: number }>()
   #trustedUntil = -Infinity
   #lapses = 0

@@ -12,7 +12,7 @@ export interface SharesElsewhere {
  * joins the others (cluster-limits.ts), and nothing while it is not sure of its share.
  */
 export class ClusterPermits extends Permits {
-  /** Of all servers together. */
+  /** Limit of all servers together. */
   readonly limit: number
   /** Whether the share counts now. Asked for each start: a process that was stopped must notice before it takes. */
   isTrusted: () => boolean = () => true

@@ -41,8 +41,8 @@ export function entryRanksBefore<T extends Entry<T>>(
 }
 
 /**
- * By priority with aging alone, then first come: between lanes that wait for one thing at different gates. Depth and aging
- * together are not an order of more than two.
+ * Orders by priority with aging alone, then first come: for lanes that wait for one resource at
+ * different gates. Depth and aging together are not an order of more than two.
  */
 export function agesBefore<T extends Entry<T>>(
   a: Ranks<T>,

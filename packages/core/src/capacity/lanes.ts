@@ -142,8 +142,9 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   }
 
   /**
-   * As {@link laneFor}, for an entry that comes once, such as an element of a map: a lane of a key is forgotten when
-   * nothing waits in it or runs for it, so that a million keys do not leave a million lanes.
+   * Like {@link laneFor}, for an entry that comes once, such as an element of a map: the lane of a
+   * key is forgotten when no entry waits in it or runs for it, so that a million keys do not leave
+   * a million lanes.
    */
   laneForOnce(needs: Needs | undefined, priority: number | undefined, at?: PlacePermits): Lane<T> {
     if (needs === undefined) return this.laneFor(needs, priority, at)
@@ -305,7 +306,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     this.#quiet = false
   }
 
-  /** Of entries that wait, how many go before this one; looks at 10,000 at most. */
+  /** How many waiting entries go before this one; counts up to 10,000. */
   countBefore(entry: T): number {
     let before = 0
     let looked = 0

@@ -122,7 +122,10 @@ function partsOf(
   return parts
 }
 
-/** H4. Of those that lack nothing, the one that got its part last keeps it longest: so all of them take turns. */
+/**
+ * H4. Among servers that lack nothing, the one that got its part last keeps it longest: so they
+ * take turns.
+ */
 function comesFirst([a, x]: readonly [string, Wish], [b, y]: readonly [string, Wish]): number {
   if (x.isShort !== y.isShort) return x.isShort ? -1 : 1
   if (x.since !== y.since) return x.isShort ? x.since - y.since : y.since - x.since

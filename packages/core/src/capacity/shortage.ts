@@ -25,7 +25,7 @@ export type Shortage =
 
 /** Why a share of a limit of all servers is not larger. */
 export interface ClusterShortage {
-  /** Of all servers together. */
+  /** Limit of all servers together. */
   readonly limit: number
   /** Permits that other servers have, in use or not. */
   readonly elsewhere: number

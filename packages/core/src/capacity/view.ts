@@ -87,10 +87,13 @@ export class View<T extends Entry<T>> {
   readonly name: string
   readonly key: string | undefined
   readonly own: Meter | undefined
-  /** Of a gate: the lanes that lack nothing but the gate, if anything. */
+  /** For a gate: the lanes that lack only the gate, if anything. */
   readonly line: LaneOrder<T, Lane<T>>
   readonly isGate: boolean
-  /** Of anything else: the lanes that lack it, in bundles unless it has a key. There are few gates. */
+  /**
+   * For any other resource: the lanes that lack it, in bundles unless it has a key. There are few
+   * gates.
+   */
   readonly #groups: Group<T>[] = []
   #parked = 0
   readonly #host: ViewHost<T>
@@ -163,7 +166,7 @@ export class View<T extends Entry<T>> {
     return admission !== refused
   }
 
-  /** As {@link admits}, past all that waits: for what is resumed. */
+  /** Like {@link admits}, but ignores waiting entries: for resumed work. */
   hasRoom(lane: Lane<T>, claim: Claim<T>): boolean {
     const urgent = lane.priority === urgentPriority
     claim.isOwnReserved = false

@@ -1,7 +1,7 @@
 import { HeddleError } from '../errors.ts'
 import { binaryKinds, copyLength, smallInt, Tag } from './tags.ts'
 
-/** As for writing: see the encoder. Making objects costs more than looking at them. */
+/** Same cost as in the encoder. Making objects costs more than reading them. */
 const valueCost = 96
 const copyDiscount = 4
 

@@ -84,7 +84,7 @@ class Frame {
   readonly length: number
   readonly items: Iterator<unknown> | undefined
   index = 0
-  /** Of an array that has holes. */
+  /** Holes of a sparse array. */
   holes: Holes | undefined
 
   constructor(

@@ -34,12 +34,13 @@ export async function* encodeSliced(
 }
 
 /**
- * As encodeSliced(), for a value that other code may change meanwhile.
+ * Like encodeSliced(), for a value that other code may change in between.
  *
- * The value is read twice, in slices. When each place was the same at both times, the value that was written
- * is the one that was there between the two readings. Otherwise it is a mixture that never was, and the end
- * of the pieces is an error instead. A place that was changed and changed back is not noticed. The second
- * reading costs as much as the first, without hash and file (docs/decisions/0140).
+ * The value is read twice, in slices. When each place was the same at both times, the value that
+ * was written is the one that was there between the two readings. Otherwise it is a mixture that
+ * never was, and the end of the pieces is an error instead. A place that was changed and changed
+ * back is not noticed. The second reading costs as much as the first, without hash and file
+ * (docs/decisions/0140).
  *
  * @throws `HDL_NOT_CLONEABLE`
  */

@@ -154,7 +154,7 @@ export interface SubgraphOptions<A extends readonly (NodeRef | string)[], W exte
   readonly when?: W
   /** Milliseconds the builder may take. The run's own value when absent. */
   readonly timeout?: number
-  /** 0 is first, 9 is last. Of the builder: its nodes have their own. */
+  /** 0 is first, 9 is last. Priority of the builder: its nodes have their own. */
   readonly priority?: number
 }
 
@@ -285,7 +285,7 @@ export function sealGraph(graph: Graph): void {
   seal(graph)
 }
 
-/** By a graph that is a part of another one, the nodes that it was made for. */
+/** Keyed by a graph that is a part of another one: the nodes for which it was made. */
 const chosenIn = new WeakMap<Graph, readonly string[]>()
 
 /** The nodes that were given to `only()`; undefined for a graph that is not a part of another one. */

@@ -53,7 +53,7 @@ function secretsOf(input: unknown, names: ReadonlySet<string>): string[] | undef
   return [...found].toSorted((a, b) => b.length - a.length)
 }
 
-/** As it is, and as JSON writes it. */
+/** Adds the text itself and its JSON form. */
 function addSecret(found: Set<string>, text: string): void {
   if (text.length < shortestSecret) return
   found.add(text)

@@ -18,7 +18,9 @@ export interface InputSchema<out O = unknown, out I = O> {
     readonly version: 1
     readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<O> | Promise<SchemaResult<O>>
-    /** As JSON Schema, for schemas that follow https://standardschema.dev/json-schema too. */
+    /**
+     * JSON Schema converters, for schemas that follow https://standardschema.dev/json-schema too.
+     */
     readonly jsonSchema?:
       | { readonly input: (options: { readonly target: string }) => Record<string, unknown> }
       | undefined

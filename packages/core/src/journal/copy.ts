@@ -44,7 +44,7 @@ export interface CopyReport {
   readonly different: string[]
   /** Runs that a process is running now: they are left out. */
   readonly running: string[]
-  /** Of the runs that were copied. */
+  /** Rows of the copied runs. */
   rows: number
   results: number
   /** Artifacts that were written to the target, also of runs that were there already, and their bytes. */

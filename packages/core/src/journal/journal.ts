@@ -66,7 +66,7 @@ export interface NodeHeader {
   readonly parent?: string
   /** Whether it stands for the elements of a list, or builds a graph. */
   readonly grows?: 'map' | 'subgraph'
-  /** Of a map: the options that decide what its elements and its result are, in words. */
+  /** For a map: the options that decide its elements and its result, in words. */
   readonly map?: Readonly<Record<string, string>>
   /** It runs whatever came of its dependencies. */
   readonly when?: 'always'
@@ -105,7 +105,7 @@ export interface ErrorRecord {
   readonly code?: string
   readonly stack?: string
   readonly cause?: ErrorRecord
-  /** Of an error that stands for several, such as an AggregateError: the first of them. */
+  /** For an error that stands for several, such as an AggregateError: the first of them. */
   readonly errors?: readonly ErrorRecord[]
 }
 
@@ -129,7 +129,7 @@ export interface Transition {
 
 /** The input of an attempt, as it is shown to people: nothing is computed from it. */
 export interface InputRecord {
-  /** As JSON (recorded/json-value.ts), without what `job({ redact })` names. */
+  /** JSON text (recorded/json-value.ts), without the fields that `job({ redact })` names. */
   readonly text: string
   /** The text is only the beginning of the input. */
   readonly isCut?: true
@@ -150,7 +150,7 @@ export interface PartDetail {
   readonly version?: string
   /** When a sleep or a wait ends, in milliseconds since 1970. */
   readonly until?: number
-  /** Of a wait for a signal: it has lost a race, and the job has continued without it. */
+  /** For a wait for a signal: it has lost a race, and the job has continued without it. */
   readonly isLeft?: boolean
 }
 
@@ -221,7 +221,7 @@ export interface NodeSnapshot extends NodeHeader {
   readonly startedAt?: number
   readonly endedAt?: number
   readonly blockedBy?: string
-  /** Of all attempts, in order. */
+  /** Errors of all attempts, in order. */
   readonly errors: readonly ErrorRecord[]
   readonly hasValue: boolean
   /** How often the process has ended while it was running, since it last came to an end. None when absent. */

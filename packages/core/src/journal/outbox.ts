@@ -212,7 +212,7 @@ export class Outbox {
     return last?.durable() ?? Promise.resolve()
   }
 
-  /** As durable(), with a deadline and a signal. */
+  /** Like durable(), with a deadline and a signal. */
   waitDurable(what: string, options: WaitOptions): Promise<void> {
     const durable = this.durable()
     const isPatient = options.signal === undefined && options.deadline === undefined

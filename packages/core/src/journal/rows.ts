@@ -42,7 +42,7 @@ function inputFields(
   return input && { inputText: input.text, ...(input.isCut === true && { isCut: true }) }
 }
 
-/** As {@link nodeDetail} wrote it. */
+/** Reads what {@link nodeDetail} wrote. */
 function readNodeDetail(detail: string): Partial<Transition> {
   if (detail.startsWith(inputStart)) {
     return { input: { text: detail.slice(inputStart.length, -1) } }
@@ -62,7 +62,7 @@ export function elapsedDetail(elapsed: number | undefined): string | null {
   return elapsed === undefined ? null : JSON.stringify({ elapsed })
 }
 
-/** As {@link elapsedDetail} wrote it; undefined for runs of earlier versions. */
+/** Reads what {@link elapsedDetail} wrote; undefined for runs of earlier versions. */
 export function elapsedOf(detail: string | null | undefined): number | undefined {
   return detail ? (JSON.parse(detail) as { readonly elapsed?: number }).elapsed : undefined
 }

@@ -299,7 +299,7 @@ export class RowWriter implements RunWriter, SideWriter {
     }
   }
 
-  /** As flush(), for rows that are on their way already. */
+  /** Like flush(), for rows that were handed over before. */
   async #durable(): Promise<void> {
     await this.#outbox.durable()
     if (this.#lost !== undefined) throw this.#lost

@@ -18,7 +18,7 @@ const lastPower = 46
 const bucketCount = (lastPower - firstPower + 2) * perPower
 /** Values are kept in thousandths: microseconds, when they are milliseconds. */
 const scale = 1000
-/** Of a snapshot. */
+/** Quantiles in a snapshot. */
 const shownShares = [0.5, 0.9, 0.99, 0.999]
 const largest = 2 ** (lastPower + 1) - 1
 

@@ -68,7 +68,7 @@ export class NameMap<T extends { readonly name: string }> {
     return index === notFound ? undefined : this.#inOrder.at(index)
   }
 
-  /** As which number an item was added; -1 when there is none of that name. */
+  /** The number of the item with this name; -1 when there is none. */
   indexOf(name: string): number {
     const slots = this.#slots
     if (slots === undefined) return this.#native!.get(name) ?? notFound
@@ -173,7 +173,7 @@ export class NameMap<T extends { readonly name: string }> {
   }
 }
 
-/** Of a longer name not every character counts. */
+/** Above this length not every character is hashed. */
 const mostHashed = 24
 const lastHashed = 12
 const othersHashed = 8

@@ -40,7 +40,7 @@ class SystemProcessor implements Processor {
         const times = parseSchedulerLine(this.#line.toString('latin1', 0, length))
         if (times !== undefined) return times
       } catch {
-        // As if there were no such file.
+        // Treated like a missing file.
       }
     }
     return { ran: threadTime(), queued: undefined }

@@ -12,7 +12,7 @@
  */
 export class Roster<T> implements Iterable<T> {
   readonly #items: (T | undefined)[] = []
-  /** By index: how many were added before. */
+  /** Keyed by index: how many were added before. */
   readonly #numbers: number[] = []
   readonly #free: number[] = []
   #added = 0

@@ -29,7 +29,7 @@ class Line {
   }
 }
 
-/** By clock, so that works that know nothing of each other share the loop they run on. */
+/** Keyed by clock, so that independent parts share the loop they run on. */
 const lines = new WeakMap<Clock, Line>()
 
 function lineOf(clock: Clock): Line {

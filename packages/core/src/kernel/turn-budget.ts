@@ -74,7 +74,7 @@ class Turn {
   }
 }
 
-/** By clock, so that parts that know nothing of each other share the loop they run on. */
+/** Keyed by clock, so that independent parts share the loop they run on. */
 const turns = new WeakMap<Clock, Turn>()
 
 function turnOf(clock: Clock): Turn {

@@ -91,7 +91,10 @@ export class Waiter<T> implements ListItem<Waiter<T>>, Due {
   /** Owned by the deadlines of its clock. */
   heapIndex = -1
   dueAt: number | undefined
-  /** Of two that expire at the same moment the first to come goes first: it may let the other one in. */
+  /**
+   * If two waiters expire at the same moment, the earlier one goes first: it may let the other one
+   * in.
+   */
   armed = 0
   readonly what: string
   readonly weight: number
@@ -225,8 +228,8 @@ export class WaiterList<T> extends LinkedList<Waiter<T>> {
   }
 
   /**
-   * As wait(), for a state that may have been reached already. A caller whose signal has aborted gets
-   * the error even then: it no longer wants the value.
+   * Like wait(), for a state that may have been reached already. A caller whose signal has aborted
+   * gets the error even then: it no longer needs the value.
    */
   waitUnless(reached: boolean, value: T, what: string, options: WaitOptions = {}): Promise<T> {
     const { signal } = options

@@ -14,7 +14,7 @@ export interface Change {
   readonly before: number
   readonly now: number
   readonly change: number
-  /** Of `before`; null where that is 0. */
+  /** Relative to `before`; null where that is 0. */
   readonly percent: number | null
 }
 

@@ -36,7 +36,7 @@ export interface AttemptRecord {
   /** Milliseconds since 1970, as all times here. */
   readonly queuedAt: number
   readonly startedAt: number
-  /** Of a running one: the last that is known of its run. */
+  /** For a running one: the last time that is known of its run. */
   readonly endedAt: number
   readonly outcome: AttemptOutcome
   readonly error?: ErrorRecord
@@ -195,7 +195,7 @@ class RecordBuilder {
       }
     })
     const { elapsed: recorded = 0 } = snapshot
-    // Of one that is being run the time goes on after its last row.
+    // For a live run, time continues after its last row.
     const elapsed = isLive ? recorded + Math.max(0, until - this.#lastAt) : recorded
     const { sessions, log } = { sessions: this.#sessions, log: this.#log }
     return { ...snapshot, nodes, sessions, elapsed, until, rows, log }

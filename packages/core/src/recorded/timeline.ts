@@ -72,7 +72,7 @@ export function timelineOf(record: RunRecord, criticalPath: CriticalPath): Timel
   return { rows: rows.sort((a, b) => startOf(a) - startOf(b)), idle, length }
 }
 
-/** By first start; what has not started comes where it was queued. */
+/** First start of a row; a row that has not started sorts by when it was queued. */
 function startOf({ spans }: TimelineRow): number {
   return (spans.find(({ kind }) => kind === 'run') ?? spans[0]!).from
 }

@@ -196,7 +196,7 @@ class Key<V> implements ListItem<Key<V>> {
   next: Key<V> | undefined
   readonly owner: Handle<V>
   readonly index: number
-  /** By id; a Map keeps the order of registration. */
+  /** Keyed by id; a Map keeps the order of registration. */
   readonly entries = new Map<number, Entry<V>>()
   /** The first id that was given out here: smaller ones belong to a forgotten past. */
   readonly firstId: number
@@ -289,12 +289,13 @@ export class Registry<V> {
    * Waits for the result of (handle, index).
    *
    * *Cancellation*: `signal`, `disconnect`, `slot` and `deadline` end this request only; its entry,
-   * timer and listeners are gone in the same step. Of things that happen in one turn the first wins.
+   * timer and listeners are gone in the same step. If several of these happen in one turn, the
+   * first wins.
    *
    * *Fairness*: waiters of a key are notified in the order in which they came.
    *
-   * @throws `HDL_TOO_MANY_WAITERS`, `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_TIMEOUT`, what `look` threw, what
-   * {@link notifyError} was given.
+   * @throws `HDL_TOO_MANY_WAITERS`, `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_TIMEOUT`, what `look`
+   * threw, what {@link notifyError} was given.
    */
   wait(handle: string, index: number, options: RegistryWaitOptions<V> = {}): Promise<V> {
     return this.#submit(handle, index, options).done
@@ -314,7 +315,7 @@ export class Registry<V> {
     return told
   }
 
-  /** As {@link notifySuccess}, with an error: the same object reaches everyone. */
+  /** Like {@link notifySuccess}, with an error: every caller gets the same object. */
   notifyError(handle: string, index: number, error: unknown, id?: number): number {
     let told = 0
     for (const entry of this.#addressed(handle, index, id)) {

@@ -37,7 +37,7 @@ function isResolving(callback: object & { readonly name?: unknown }): boolean {
 export type Settlement = 'fulfilled' | 'rejected'
 
 interface Listener extends Readonly<Record<Settlement, Race | undefined>> {
-  /** Of what `then` returned. */
+  /** The attendance that `then` returned. */
   readonly made: Attendance
 }
 

@@ -73,7 +73,7 @@ export class Fork {
     }
     fork.#again.add(from)
     for (const name of changed) fork.#again.add(name)
-    // As the graph is now; nodes of sub-graphs as they were.
+    // Nodes of the current graph; nodes of sub-graphs as recorded.
     const nodes = [...headers, ...source.nodes.filter(({ parent }) => parent !== undefined)]
     const slices = new Slices(clock)
     for (let size = -1; size !== fork.#size;) {
@@ -140,7 +140,7 @@ export class Fork {
     for (const artifact of (await artifacts?.list(this.#source.id)) ?? []) {
       const node = this.#authorOf(artifact)
       const isUsed = node !== undefined && !this.#again.has(node.name)
-      // Of one that has not succeeded, elements and steps are used.
+      // For a node that has not succeeded, its elements and steps are used.
       const hasResults = isUsed && (node.state === 'succeeded' || node.parts !== undefined)
       if (hasResults) await copyArtifact(artifact, artifacts!, artifacts!, { into })
     }

@@ -11,7 +11,7 @@ export interface Needed {
 
 /** The map of an element. */
 export interface ElementOwner {
-  /** Of each element. */
+  /** Limits of each element. */
   readonly limits: OwnLimits
   readonly permits: PlacePermits | undefined
   /** What the element comes to in this attempt. */

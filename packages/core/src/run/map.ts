@@ -70,7 +70,7 @@ class MapRun implements ElementOwner {
   readonly #live = new Roster<MapElement>()
   /** In order; undefined when they are not collected. */
   readonly #results: unknown[] | undefined
-  /** Of elements with keys, to notice two with the same. */
+  /** Keys of elements, to notice duplicates. */
   readonly #keys: Set<string> | undefined
   #past: ElementPast | undefined
   #total: number | undefined
@@ -439,7 +439,10 @@ class MapRun implements ElementOwner {
   }
 }
 
-/** As `for await` does: an iterator that answers with something else has not ended. @throws `HDL_BAD_OPTION`. */
+/**
+ * Like `for await`: an iterator that answers with a non-object has not ended. @throws
+ * `HDL_BAD_OPTION`.
+ */
 function checkRead(
   node: string,
   read: IteratorResult<unknown> | undefined,

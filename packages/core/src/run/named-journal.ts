@@ -14,9 +14,11 @@ import { Shared, type Lease } from '../sync/shared.ts'
 /** Milliseconds for which a journal is kept open after the last run. */
 const linger = 1_000
 
-/** By kernel: two clocks cannot time one journal. */
+/** Keyed by kernel: two clocks cannot time one journal. */
 let journals = new Map<Kernel, Shared<string, Journal>>()
-/** By address, how many journals of it have failed: a failed one is not given to new runs. */
+/**
+ * Keyed by address: how many of its journals have failed. A failed one is not given to new runs.
+ */
 const failures = new Map<string, number>()
 
 /**
@@ -90,7 +92,7 @@ function closeAll(): void {
   for (const shared of open.values()) void shared.close()
 }
 
-/** Of all who have found the same one failed, the first counts it. */
+/** Counts one failure once, however many runs notice it. */
 function countFailure(place: string, known: number): void {
   const counted = failures.get(place) ?? 0
   if (counted === known) failures.set(place, counted + 1)

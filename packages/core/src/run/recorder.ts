@@ -70,7 +70,7 @@ export class Recorder {
     return this.#elapsed
   }
 
-  /** As {@link succeeded}, for a part of a node. */
+  /** Like {@link succeeded}, for a part of a node. */
   partSucceeded(
     node: string,
     attempt: number,

@@ -59,7 +59,7 @@ export interface EndedRun {
 export interface OpenedRun {
   readonly writer: RunWriter
   readonly finished: ReadonlyMap<string, unknown>
-  /** Of a run that an earlier process has begun. */
+  /** Only for a run that an earlier process has begun. */
   readonly past?: NodePast
   readonly ended?: readonly EndedNode[]
   readonly parts?: ValidParts

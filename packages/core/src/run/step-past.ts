@@ -12,7 +12,7 @@ export interface PastStep {
   readonly isLeft?: boolean | undefined
   readonly value?: unknown
   readonly error?: PartEntry['error']
-  /** Of one that was running when the process ended: how often that happened in a row (R6). */
+  /** For a step that was running when the process ended: how often that happened in a row (R6). */
   readonly interruptions?: number
 }
 

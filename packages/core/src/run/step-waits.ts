@@ -22,7 +22,7 @@ export type Wait = {
   readonly text: string
   /** Whether the job has continued without it: it has lost a race. It does not suspend the job then. */
   isLeft: boolean
-  /** Of a wait for a signal: while it is left it takes none. */
+  /** For a wait for a signal: while it is left, it takes none. */
   readonly leave?: () => void
   readonly rejoin?: () => void
   /** For programs, of a wait in which nothing of the job runs. */

@@ -57,7 +57,7 @@ function readBuilt(
   throw new HeddleError('HDL_BAD_OPTION', { option: `build of ${node}`, value: built, expected })
 }
 
-/** Of sub-graphs inside one another each repeats the error of the next. */
+/** In nested sub-graphs each error repeats the next; the repetition is cut at this length. */
 const longestRepeated = 500
 
 /** A graph inside itself never ends. @throws `HDL_GRAPH_INSIDE_ITSELF`. */

@@ -2,7 +2,7 @@ import type { RunSnapshot } from '../journal/journal.ts'
 
 /** Which rows of the elements and steps of a node are valid (R7). */
 export class ValidParts {
-  /** By node, the position after which valid rows begin. */
+  /** Keyed by node: the position after which valid rows begin. */
   readonly #from = new Map<string, number>()
   readonly #end: number
 

@@ -4,7 +4,7 @@ import type { PlaceName } from '../graph/job.ts'
 import type { NodeState } from './node.ts'
 import type { RunResult } from './result.ts'
 
-/** `draining` = cancelled gracefully: what runs may finish, nothing new starts. */
+/** `draining` = cancelled gracefully: running jobs may finish, nothing new starts. */
 export type RunState = 'idle' | 'running' | 'paused' | 'draining' | 'finished' | 'cancelled'
 
 /** A node has changed its state. */
@@ -126,7 +126,7 @@ export class Observers {
   #report(observer: Observer, error: unknown): void {
     if (this.#reported.has(observer)) return
     this.#reported.add(observer)
-    process.emitWarning(`An observer of a run failed; the run goes on: ${describe(error)}`, {
+    process.emitWarning(`An observer of a run failed; the run continues: ${describe(error)}`, {
       type: 'HeddleWarning',
       code: 'HDL_OBSERVER_FAILED',
     })

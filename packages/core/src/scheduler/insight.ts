@@ -63,7 +63,7 @@ export interface Ran {
 export interface Past {
   readonly graph: Dependencies
   readonly timeline: Timeline
-  /** By nodes that built graphs, the indexes of the nodes of these. */
+  /** Keyed by nodes that built graphs: the indexes of the nodes in these graphs. */
   readonly built: ReadonlyMap<Node, Iterable<number>>
 }
 
@@ -82,7 +82,9 @@ async function ranIn({ graph, timeline, built }: Past, slices: Slices): Promise<
     if (hasRun(node)) orders = Math.max(orders, node.readyOrder + 1)
     if (slices.due) await slices.next()
   }
-  /** By the order of becoming ready, in which those are missing that were tried again or did not run. */
+  /**
+   * Indexed by the order of becoming ready; nodes that were tried again or did not run are missing.
+   */
   const indexes = new Int32Array(orders).fill(didNotRun)
   for (const node of graph.nodes.values()) {
     if (hasRun(node)) indexes[node.readyOrder] = node.index
@@ -212,7 +214,7 @@ class Ready implements HeapItem {
   }
 }
 
-/** As the scheduler inside a priority: deeper first, then first come. */
+/** The scheduler's order inside a priority: deeper first, then first come. */
 function goesBefore(a: Ready, b: Ready): boolean {
   return a.depth > b.depth || (a.depth === b.depth && a.order < b.order)
 }

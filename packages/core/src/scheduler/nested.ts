@@ -37,7 +37,7 @@ export async function lookInside(ran: FlatRan, slices: Slices): Promise<NestedRa
   const { count } = ran
   const { builders, endOf, firstOf, nextOf } = inner
   const lastOf = (node: number): number => (endOf[node] === none ? node : endOf[node]!)
-  /** By items: first the nodes, then the ends. */
+  /** Indexed by item: first the nodes, then the ends. */
   const dependenciesOf = (item: number): number[] => {
     if (item < count) {
       const dependencies = ran.dependenciesOf(item).map(lastOf)

@@ -53,8 +53,9 @@ class Placing implements HeapItem {
 }
 
 /**
- * What ran, by start, but each after its dependencies. Times of a journal are whole milliseconds and may
- * jump: they alone do not say who was first. Of nodes that started together, the given order decides.
+ * The nodes that ran, by start, but each after its dependencies. Times of a journal are whole
+ * milliseconds and may jump: they alone do not give the order. For nodes that started together, the
+ * given order decides.
  */
 async function ranOf(all: readonly TimedNode[], slices: Slices): Promise<FlatRan> {
   const byName = new Map<string, Placing>()

@@ -368,7 +368,10 @@ export class Scheduler {
   readonly #endWatch = new Map<Node, (state: NodeState) => void>()
   readonly #suspendedFor = new WeakMap<Node, Suspension>()
   readonly #onDrain: (() => void)[] = []
-  /** By nodes that built graphs, the indexes of the nodes of these: what the critical path looks into. */
+  /**
+   * Keyed by nodes that built graphs: the indexes of the nodes in these graphs. The critical path
+   * reads it.
+   */
   readonly #built = new Map<Node, PieceList<number>>()
   readonly #attemptEnds = new Map<Node, readonly (() => void)[]>()
   #isAborting = false
@@ -636,7 +639,7 @@ export class Scheduler {
   }
 
   /**
-   * Graceful: what runs may finish, the rest is skipped. A second call, `abort: true`, or `cancelGrace`
+   * Graceful: running jobs may finish, the rest is skipped. A second call, `abort: true`, or `cancelGrace`
    * running out aborts what still runs. A cancelled run is never `ok`.
    */
   cancel(options: CancelOptions = {}): void {
@@ -884,7 +887,8 @@ export class Scheduler {
   /** Nothing is left that a node waits for. */
   #onFree(node: Node, now: number): void {
     if (node.state === waiting) this.#becomeReady(node, now)
-    // As a wave, however few they are: a long chain of removed nodes must not become a deep recursion.
+    // Relayed as a wave, however few they are: a long chain of removed nodes must not become a deep
+    // recursion.
     else if (node.relays) this.#startWave(this.#graph.takeDependents(node), undefined)
   }
 

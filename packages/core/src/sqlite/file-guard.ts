@@ -32,7 +32,7 @@ interface Guarded {
   readonly kind: GuardedKind
   /** Bytes at the last look. */
   size: number
-  /** Of a log: what its header said at the last look. */
+  /** For a log: the salt that its header had at the last check. */
   salt: string | undefined
 }
 
@@ -93,8 +93,8 @@ function isLogCut(file: Guarded, size: number): boolean {
   return file.salt === undefined || (file.salt === before && size < file.size)
 }
 
-// As https://www.sqlite.org/fileformat.html#walformat says: the first four bytes are one of two numbers, bytes
-// 16 to 23 are the salt.
+// From https://www.sqlite.org/fileformat.html#walformat: the first four bytes are one of two
+// numbers, bytes 16 to 23 are the salt.
 const headerBytes = 24
 const magicNumbers = [0x377f0682, 0x377f0683]
 

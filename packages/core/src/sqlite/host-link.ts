@@ -32,7 +32,7 @@ const windowBytes = 4 * 2 ** 20
 export interface HostLinkOptions {
   /** The module that the thread runs: see host-thread.ts. */
   readonly entry: URL
-  /** Of the thread, for people who look at it. */
+  /** Name of the thread, for people who inspect the process. */
   readonly name: string
   readonly data: object
   /** Named in errors: the file or folder, and what is closed. */

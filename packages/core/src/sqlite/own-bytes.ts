@@ -6,7 +6,8 @@
  *      takes the memory from whoever else uses it.
  *  B2  Everything else is copied. A caller that hands in an array gives up its right to the memory.
  */
-// By name it could not be linked on an old Node, which is to get a clear sentence: see kernel/node-version.ts.
+// A named import could not be linked on an old Node, which is to get a clear sentence: see
+// kernel/node-version.ts.
 import workerThreads from 'node:worker_threads'
 
 /** Fewer bytes are copied: giving the memory away costs more. */

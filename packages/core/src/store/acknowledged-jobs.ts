@@ -151,7 +151,7 @@ interface Entry {
   state: 'queued' | 'running' | 'cancelling' | 'ending' | 'put back'
   /** Whether a row says that its code runs. */
   mark: 'none' | 'wanted' | 'written'
-  /** Of a job that was recalled: when that row is durable. Everyone who asks waits for the same one. */
+  /** For a recalled job: when its row is durable. All callers wait for the same promise. */
   begun: Promise<void> | undefined
   readonly interruptions: number
   /** How often it was put back by this server. */

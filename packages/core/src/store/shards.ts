@@ -137,7 +137,7 @@ export class Shards implements Service {
     return { shard, epoch }
   }
 
-  /** As {@link Committer.write}. *Cancellation*: none. *Fairness*: in the order of the calls. */
+  /** See {@link Committer.write}. *Cancellation*: none. *Fairness*: in the order of the calls. */
   write(
     grant: Grant,
     rows: readonly StoreRow[],

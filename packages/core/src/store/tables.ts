@@ -144,7 +144,7 @@ export interface AnyQuery {
 /** Where a list continues. */
 export interface Cursor {
   readonly id: string
-  /** Of the column that the list is ordered by. */
+  /** Value of the column by which the list is ordered. */
   readonly value?: Comparable | undefined
 }
 
@@ -304,7 +304,7 @@ export function compareValues(a: Comparable, b: Comparable): number {
   return x === y ? 0 : x - y
 }
 
-/** By code points: UTF-16 units sort differently above U+D7FF. */
+/** Compares code points: UTF-16 units sort differently above U+D7FF. */
 function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let index = 0; index < length; index++) {

@@ -102,7 +102,7 @@ export class KeyedMutex<K> {
     return { keys: this.#locks.size }
   }
 
-  /** Of one key; undefined when no caller holds or waits. */
+  /** Stats of one key; undefined when no caller holds or waits. */
   statsOf(key: K): MutexStats | undefined {
     return this.#locks.peek(key)?.stats()
   }
@@ -155,7 +155,7 @@ export class KeyedRwLock<K> {
     return { keys: this.#locks.size }
   }
 
-  /** Of one key; undefined when no caller is inside or waits. */
+  /** Stats of one key; undefined when no caller is inside or waits. */
   statsOf(key: K): RwLockStats | undefined {
     return this.#locks.peek(key)?.stats()
   }

@@ -263,8 +263,8 @@ export class Queue<T> {
   }
 
   /**
-   * Takes an item back out of the queue: it will never be taken. Of several equal ones the one put
-   * last, so that the others keep their turn. False when it is not queued.
+   * Removes an item from the queue: it will never be taken. If several are equal, removes the one
+   * put last, so that the others keep their turn. False when it is not queued.
    */
   remove(item: T): boolean {
     const entry = this.#newest.get(item)

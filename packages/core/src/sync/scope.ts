@@ -188,8 +188,8 @@ export class Scope implements AsyncDisposable {
   }
 
   /**
-   * As {@link start}, for a child whose value is not needed. False when the scope takes no more: the child was not
-   * started.
+   * Like {@link start}, for a child whose value is not needed. False when the scope takes no more:
+   * the child was not started.
    *
    * @example
    * scope.launch(({ signal }) => refreshPrices(signal))
@@ -418,7 +418,7 @@ export class Scope implements AsyncDisposable {
     this.#graceTimer = undefined
   }
 
-  /** Of a task that was taken out of its set: whatever it does later finds it gone. */
+  /** Abandons a task that was removed from its set: it finds no set to report to later. */
   #abandon(task: Task): void {
     const error = new HeddleError('HDL_UNRESPONSIVE', { what: task.what, grace: this.#grace })
     this.#fail(task.what, error)

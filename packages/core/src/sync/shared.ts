@@ -43,7 +43,7 @@ import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { basics, syncOptionNames, type SyncOptions } from './options.ts'
 
 const defaultCloseDeadline = 30_000
-/** Of close errors that could not be reported, this many are kept; the rest is counted. */
+/** This many unreported close errors are kept; the rest is counted. */
 const keptErrors = 100
 
 export interface SharedOptions<K, V> extends SyncOptions {

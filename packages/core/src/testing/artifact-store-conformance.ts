@@ -63,7 +63,7 @@ const cases: readonly ArtifactCase[] = [
     },
   },
   {
-    title: 'F1: what was acknowledged is there for the next process',
+    title: 'F1: an acknowledged artifact is there for the next process',
     run: async (under) => {
       const first = await under.open()
       await first.put('run-1', 'a', 'old')
@@ -206,7 +206,7 @@ const cases: readonly ArtifactCase[] = [
     },
   },
   {
-    title: 'F4: a name is a text and not a path; names that look alike are different artifacts',
+    title: 'F4: a name is text, not a path; names that look alike are different artifacts',
     run: async (under) => {
       await using store = await under.open()
       const names = [
@@ -252,7 +252,7 @@ const cases: readonly ArtifactCase[] = [
     },
   },
   {
-    title: 'F6: a put whose content fails, or is not as announced, leaves nothing',
+    title: 'F6: a put whose content fails, or differs from its announcement, leaves nothing behind',
     run: async (under) => {
       await using store = await under.open()
       const { sha256 } = uploadOf(Buffer.from('abc'))

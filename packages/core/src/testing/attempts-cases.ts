@@ -128,7 +128,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
     },
   },
   {
-    title: 'what is thrown need not be an error',
+    title: 'a job may throw a value that is not an Error',
     async run(open) {
       const gate = new Gate({ name: 'odd' })
       await using driver = await open({ jobs: [gate.job], permits: 1 })
@@ -565,7 +565,7 @@ export const attemptsCases: readonly AttemptsCase[] = [
     },
   },
   {
-    title: 'needs: a function that throws fails the job with what it threw',
+    title: 'needs: a function that throws fails the job with its error',
     async run(open) {
       const gate = new Gate({
         name: 'undecided',

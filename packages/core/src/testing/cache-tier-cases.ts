@@ -55,7 +55,7 @@ async function* inPieces(
 }
 
 const cases: Record<string, (open: TierFactory) => Promise<void>> = {
-  'gives back what was written, with all that is known about it': async (open) => {
+  'returns what was written, with all its metadata': async (open) => {
     const tier = await open({ maxBytes: ample })
     assert.equal(await tier.read('key'), undefined)
     assert.equal(await tier.peek('key'), undefined)
@@ -93,7 +93,7 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
     await tier.close()
   },
 
-  'takes any key, and tells keys apart that differ in one character': async (open) => {
+  'accepts any key, and distinguishes keys that differ in one character': async (open) => {
     const tier = await open({ maxBytes: ample })
     const keys = [
       'a',
@@ -137,7 +137,7 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
     await tier.close()
   },
 
-  'T3: changing a parent deletes what was made from an earlier version of it': async (open) => {
+  'T3: changing a parent deletes the entries derived from an earlier version of it': async (open) => {
     const tier = await open({ maxBytes: ample })
     const of = (version: number): TierWrite => entry('x', { parent: { key: 'parent', version } })
     const all = ['parent', 'of 1', 'of 2', 'of 4', 'other']
@@ -156,7 +156,7 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
     await tier.close()
   },
 
-  'clears everything, and goes on': async (open) => {
+  'accepts entries again after a clear': async (open) => {
     const tier = await open({ maxBytes: ample })
     await tier.write('small', entry('x'))
     await tier.write('large', bytes(500_000))
@@ -201,7 +201,7 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
     await tier.close()
   },
 
-  'T4: a use makes young, and what is derived leaves with its parent': async (open) => {
+  'T4: using an entry makes it the youngest, and derived entries are evicted with their parent': async (open) => {
     const tier = await open({ maxBytes: 100_000 })
     await tier.write('parent', entry('parent', { version: 1 }))
     for (const key of ['used', 'a', 'b', 'c', 'd']) await tier.write(key, bytes(18_000))

@@ -148,7 +148,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: 'D2: a batch with an old epoch is refused whole, the others are written',
+    title: 'D2: a batch with an old epoch is refused as a whole, the others are written',
     async run(store) {
       const database = await store.connect()
       const { grants, session } = await ownerOf(database)
@@ -189,7 +189,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: 'D2: a batch that claims a taken name is refused whole, and says who has it',
+    title: 'D2: a batch that claims a taken name is refused as a whole, and the refusal names the owner',
     async run(store) {
       const database = await store.connect()
       const { grants, session } = await ownerOf(database)

@@ -95,7 +95,10 @@ export function encodeLarge(what: string, value: unknown): Uint8Array<ArrayBuffe
   }
 }
 
-/** As encodeLarge(), on the loop: in slices, and in pieces that the thread joins. Each has a buffer of its own. */
+/**
+ * Like encodeLarge(), on the loop: in slices, and in pieces that the thread joins. Each has a
+ * buffer of its own.
+ */
 async function encodeLargeSliced(
   what: string,
   value: unknown,

@@ -1,4 +1,5 @@
-// By name it could not be linked on an old Node, which is to get a clear sentence: see kernel/node-version.ts.
+// A named import could not be linked on an old Node, which is to get a clear sentence: see
+// kernel/node-version.ts.
 import workerThreads, { type Transferable } from 'node:worker_threads'
 
 /** Below this a copy is as fast as a transfer, and leaves the job's own buffer alone. */

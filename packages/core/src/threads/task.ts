@@ -118,7 +118,7 @@ export class Task implements ListItem<Task>, Due {
     try {
       listener()
     } catch {
-      // As said above.
+      // See above.
     }
   }
 

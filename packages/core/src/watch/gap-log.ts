@@ -43,7 +43,7 @@ export interface StarvedGaps {
   readonly longest: number
 }
 
-/** Of one beat, in milliseconds. */
+/** Measures of one beat, in milliseconds. */
 interface Measured {
   readonly late: number
   readonly starved: number

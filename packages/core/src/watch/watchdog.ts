@@ -14,7 +14,10 @@ import {
 /** Called on the main thread, as an interrupt, when the beat after this one is overdue. */
 export type Look = (beat: number) => void
 
-/** By id, on the global object: the thread can only evaluate text, and text only reaches globals. */
+/**
+ * Keyed by id, on the global object: the thread can only evaluate text, and text only reaches
+ * globals.
+ */
 const looks: Map<number, Look> = ((globalThis as Record<symbol, unknown>)[
   Symbol.for('heddle.watch')
 ] ??= new Map()) as Map<number, Look>
@@ -40,7 +43,7 @@ export class Watchdog {
 
   #start(patience: number): void {
     if (!isMainThread) {
-      this.#tell('only the main thread can be looked at')
+      this.#tell('only the main thread can be watched')
       return
     }
     // Asked here, because Node 24 aborts the whole process when the thread connects without it.

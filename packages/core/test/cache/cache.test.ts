@@ -623,7 +623,7 @@ test('what the tier said about a key counts until the key changes', async () => 
   const bench = await openBench({ maxBytes: 1 })
   const { cache, clock } = bench
   const made = Promise.withResolvers<string>()
-  // As long as it runs, the state of the key is kept, and with it what the tier has said.
+  // While it runs, the state of the key is kept, and with it the answer of the tier.
   const computing = cache.getOrCompute('key', () => made.promise)
   await clock.settle()
   assert.equal(await cache.has('key'), false)

@@ -131,7 +131,7 @@ class Player {
     )
   }
 
-  /** Of one key, or of all of them. */
+  /** Records for one key, or for all of them. */
   #record<T>(
     key: string | undefined,
     name: string,

@@ -21,7 +21,7 @@ export async function openBench<V = string>(options: CacheOptions = {}): Promise
   return { cache, tier, clock, restart: () => openCache<V>(all) }
 }
 
-/** As openBench, with these entries on the tier only. */
+/** Like openBench, with these entries on the tier only. */
 export async function openCold<V = string>(
   entries: Readonly<Record<string, V>>,
   options: CacheOptions = {},

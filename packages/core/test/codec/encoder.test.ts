@@ -93,7 +93,7 @@ test('property: an array with holes comes back as it was, and takes bytes for it
         length += each.gap
         value[length++] = each.value
       }
-      // By an item that is deleted: to set the length would take memory for all of the places.
+      // Deletes an item: setting the length would take memory for all places.
       if (trailing > 0) {
         value[length + trailing - 1] = 0
         Reflect.deleteProperty(value, length + trailing - 1)

@@ -203,7 +203,7 @@ test('S78 details of a dead process are not taken for those of the holder', asyn
   await program.next()
   assert.equal(await program.ask('hold'), 'held')
   const details = JSON.parse(folder.read('lock.json')) as LockHolder
-  // As it is in the moment between taking the lock and describing oneself.
+  // The state of the folder between taking the lock and writing its description.
   await using dead = new Program('locker.ts', folder.at('other'))
   await dead.next()
   await dead.kill()

@@ -5,7 +5,7 @@ import { files, read } from './tree.ts'
 
 const numbers = files('docs/decisions/*.md').map((file) => path.basename(file).slice(0, 4))
 
-/** As code and pages write it: `docs/decisions/0033`, `decision 0061`. */
+/** Citations in code and pages: `docs/decisions/0033`, `decision 0061`. */
 const citation = /(?:docs\/decisions\/|[Dd]ecisions? )(\d{4})/g
 
 test('every decision that is cited exists', () => {

@@ -41,7 +41,7 @@ function anchorsOf(page: string): Set<string> {
   return known
 }
 
-/** As GitHub makes them from headings: the second one of a name ends with `-1`. */
+/** Anchors that GitHub makes from headings: the second one of a name ends with `-1`. */
 function readAnchors(page: string): Set<string> {
   const found = new Set<string>()
   const counts = new Map<string, number>()

@@ -57,7 +57,7 @@ test('O1: rows of one turn travel together, in numbered batches', async () => {
 test('rows that no caller waits for go with those that follow in the same turn', async () => {
   const rig = new Rig()
   rig.add(1)
-  // As the start of a run does, after its first rows.
+  // Like the start of a run, after its first rows.
   await new Promise<void>((done) => process.nextTick(done))
   rig.add(2)
   void rig.outbox.durable()

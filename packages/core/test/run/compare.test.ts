@@ -88,7 +88,7 @@ test('a graph with many nodes and a node with many dependencies leave the loop f
   const names = Array.from({ length: 60_000 }, (_, i) => `node ${i}`)
   const before = [...names.map((name) => node(name)), node('all', { after: names })]
   const turned = [...names.map((name) => node(name)), node('all', { after: names.toReversed() })]
-  // As pairs, the dependencies of the last node alone would take seconds.
+  // With pairs, the dependencies of the last node alone would take seconds.
   const longest = await longestTurn(async () => {
     assert.deepEqual(await compare(before, turned), [])
   })

@@ -261,7 +261,7 @@ export async function playSeed(seed: number): Promise<Counts> {
       world.recorded = successesOf(await historyOf(journal, resume!), unstable)
       continue
     }
-    // As many as there are jobs that wait, so that none waits for ever.
+    // Sends one for each waiting job, so that none waits for ever.
     for (const _ of world.plans) {
       if (isOver) break
       await journal.post!(id!, { kind: 'signal', name: 'go', value: 'gone', by: 'seed' }).catch(

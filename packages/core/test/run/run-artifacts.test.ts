@@ -124,7 +124,7 @@ test('sqlite: prune removes artifacts of runs whose removal was interrupted, and
       )
       ids.push(result.run!)
     }
-    // As a process leaves it that was killed between the rows and the folder.
+    // The state after a kill between the rows and the folder.
     const { artifacts } = journal
     const { FolderArtifacts } = await import('../../src/artifacts/folder/folder-artifacts.ts')
     assert.ok(artifacts instanceof FolderArtifacts)

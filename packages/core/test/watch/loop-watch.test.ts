@@ -141,7 +141,7 @@ test('I7: a block that the machine caused is not reported, and counted', async (
   let queued = 0
   await using watch = new LoopWatch({
     threshold: 100,
-    // As if the machine had run something else all the time.
+    // Simulates a machine that ran something else all the time.
     processor: () => ({
       read: () => ({ ran: 0, queued: (queued += 1e6) }),
       [Symbol.dispose]: () => {},

@@ -131,7 +131,7 @@ class PostgresJournal implements Journal {
   readonly #chunks: ChunkWriter
   /** Runs that are written, by id. */
   readonly #writing = new Map<string, Writing>()
-  /** Of runs that are not written any more. */
+  /** Counts of runs that are no longer written. */
   readonly #done = { rows: 0, commits: 0 }
   #mailBeat: Beat | undefined
   #isReadingMail = false

@@ -85,7 +85,7 @@ export interface PostedMessage {
   readonly run: number
   readonly kind: string
   readonly by: string
-  /** Of a signal. */
+  /** Only for a signal. */
   readonly name: string | null
   readonly value: Uint8Array<ArrayBuffer>
 }

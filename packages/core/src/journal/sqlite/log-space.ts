@@ -24,8 +24,8 @@ const step = 2 ** 20
 /** Added when no more than this is left: more than all but the largest commits take. */
 const margin = 256 * 1024
 
-// As https://www.sqlite.org/fileformat.html#walformat says: a frame begins with the number of its page,
-// which is never 0.
+// From https://www.sqlite.org/fileformat.html#walformat: a frame begins with the number of its
+// page, which is never 0.
 const logHeader = 32
 const frameHeader = 24
 const pageNumber = 4

@@ -42,7 +42,7 @@ export interface PostWire {
   readonly post: 'cancel' | 'signal'
   readonly to: string
   readonly sender: string
-  /** Of a signal. */
+  /** Only for a signal. */
   readonly name?: string
   readonly value?: Uint8Array<ArrayBuffer>
 }

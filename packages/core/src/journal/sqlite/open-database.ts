@@ -114,7 +114,7 @@ function openError(file: string, error: unknown, maySave: boolean): HeddleError 
 }
 
 class Damage extends Error {
-  /** As SQLite numbers it: SQLITE_CORRUPT. */
+  /** The number that SQLite uses: SQLITE_CORRUPT. */
   readonly errcode = 11
 }
 

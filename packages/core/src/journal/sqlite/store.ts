@@ -676,7 +676,7 @@ export class JournalStore {
       // In one commit: each count would wait for the medium.
       this.#transaction((changed) => {
         changed.isCounterDue = true
-        // Of very long runs the counts can be made up for by whoever opens the journal next.
+        // The next process that opens the journal catches up on the counts of very long runs.
         for (let page = 0; page < 200 && this.#counting.length > 0; page++) this.#countSome()
         this.#run('UPDATE session SET closed_at = ? WHERE session = ?', [at, this.#session])
       })

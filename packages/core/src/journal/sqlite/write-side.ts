@@ -140,7 +140,7 @@ export class WriteSide {
     return (await this.#link.ask(question)) as WriterAnswers[Q['type']]
   }
 
-  /** Of the store in the same file (store/sqlite/). */
+  /** Asks the store in the same file (store/sqlite/). */
   askStore(question: StoreQuestion): Promise<unknown> {
     return this.#link.ask(question, storeRole)
   }
@@ -379,9 +379,11 @@ async function lockForOpening({ file, kernel }: WriteSideOptions): Promise<HeldL
   }
 }
 
-/** By kernel: two clocks cannot time one file. */
+/** Keyed by kernel: two clocks cannot time one file. */
 const sides = new WeakMap<Kernel, Shared<string, WriteSide>>()
-/** By file, how many write sides of it have failed: a failed one is not given to new users. */
+/**
+ * Keyed by file: how many of its write sides have failed. A failed one is not given to new users.
+ */
 const failures = new Map<string, number>()
 
 function sidesOf(kernel: Kernel): Shared<string, WriteSide> {
@@ -427,7 +429,7 @@ export async function useWriteSide(options: WriteSideOptions): Promise<Lease<str
   }
 }
 
-/** Of all who have found the same one failed, the first counts it. */
+/** Counts one failure once, however many users notice it. */
 function countFailure(file: string, known: number): void {
   const counted = failures.get(file) ?? 0
   if (counted === known) failures.set(file, counted + 1)

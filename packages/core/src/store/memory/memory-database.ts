@@ -48,7 +48,7 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
   readonly #jobs = new Map<string, Job>()
   readonly #messages = new Map<string, Message>()
   readonly #outcomes = new Map<string, string>()
-  /** By the first word of handles that have more than one. */
+  /** Keyed by the first word of handles that have more than one. */
   readonly #families = new Map<string, Set<string>>()
 
   constructor(
@@ -152,7 +152,7 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
     return this.outcomeOf(handle)
   }
 
-  /** As recordedOutcome(), at once. */
+  /** Like recordedOutcome(), but synchronous. */
   outcomeOf(handle: string): string | undefined {
     return this.#outcomes.get(handle)
   }

@@ -8,7 +8,7 @@ import { schemaVersion } from './schema.ts'
 export interface PostgresReport {
   /** The address without its password. */
   readonly address: string
-  /** As the server writes it: `15.14 (Debian …)`. */
+  /** The version text of the server: `15.14 (Debian …)`. */
   readonly version: string
   /** Whether the version is 15 or newer. */
   readonly isSupported: boolean
@@ -22,7 +22,7 @@ export interface PostgresReport {
   readonly mayWrite: boolean
   /** Whether it refuses every change: a replica, or `default_transaction_read_only = on`. */
   readonly isReadOnly: boolean
-  /** Of text in this database: `UTF8`. */
+  /** Encoding of text in this database: `UTF8`. */
   readonly encoding: string
   readonly transport: PostgresTransport
   /** Whether another program is between: one whose clients keep a connection, or one that shares them between transactions. */
@@ -151,7 +151,7 @@ export async function examinePostgres(
 
 /** What `pg` knows of its connection. */
 interface Connected {
-  /** Of the process that the server has named at the start, for cancels. */
+  /** Id of the server process, which it sends at the start; needed for cancels. */
   readonly processID: number
   readonly connection: {
     readonly stream: {

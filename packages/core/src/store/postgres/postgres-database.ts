@@ -214,7 +214,7 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
   }
 
   async familyOutcomes(word: string): Promise<readonly string[]> {
-    // By the index: "!" is the character after the space.
+    // Skips along the index: "!" is the character after the space.
     const rows = await this.#reader.call<[string]>(
       'be read',
       `SELECT DISTINCT outcome FROM ${this.#address.schema}.outcome WHERE handle > $1 AND handle < $2`,

@@ -60,7 +60,7 @@ export class PostgresTables implements Tables {
   readonly #address: PostgresAddress
   readonly #schema: string
   readonly #list: TableList
-  /** By the name of their table. */
+  /** Keyed by the name of the table. */
   readonly #reads = new Map<string, Gather<readonly string[], Found>>()
   readonly #changes: Gather<readonly ChangeRow[], ChangeAnswer>
 

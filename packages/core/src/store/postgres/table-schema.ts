@@ -118,7 +118,7 @@ const fromJson: Readonly<Record<ColumnType, (place: number) => string>> = {
 export interface TableNames {
   readonly table: string
   readonly writer: string
-  /** Of a table with unique lists. */
+  /** Only for a table with unique lists. */
   readonly taken: string | undefined
   readonly signature: string
 }

@@ -71,7 +71,7 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
         return found && fromStored(found['outcome'] as string)
       }
       case 'family outcomes': {
-        // By the index: "!" is the character after the space.
+        // Skips along the index: "!" is the character after the space.
         const sql = 'SELECT DISTINCT outcome FROM store_outcome WHERE handle > ? AND handle < ?'
         const word = toStored(question.word)
         const rows = this.#prepared(sql).all(`${word} `, `${word}!`)

@@ -98,7 +98,7 @@ export const failureCases: readonly ConformanceCase[] = [
   },
   {
     title:
-      'J6: a failed write is tried again; nothing is acknowledged meanwhile, and nothing is left out',
+      'J6: a failed write is tried again; until then nothing is acknowledged, and no row is left out',
     needs: ['lasting', 'breakable', 'retry'],
     async run(store) {
       await using journal = await store.open({ retry: { for: 60_000, every: 5 } })
@@ -143,7 +143,7 @@ export const failureCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J6: a failed write that is given up is reported to those who watch',
+    title: 'J6: a failed write that is given up is reported to watchers',
     needs: ['lasting', 'breakable'],
     async run(store) {
       const journal = await store.open()
@@ -335,7 +335,7 @@ export const failureCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'waits can be given up without harm',
+    title: 'a wait can be aborted without side effects',
     async run(store) {
       await using journal = await store.open()
       const writer = await openRun(journal, 'r')

@@ -57,7 +57,7 @@ export const orderCases: readonly ConformanceCase[] = [
       const rows = await story(journal, 'r', 2)
       const expected = ['a succeeded', 'b succeeded', 'c succeeded', 'd ready', 'run finished']
       assert.deepEqual(rows.slice(-5), expected)
-      // Of large values Node 22 takes gigabytes for a picture of the difference.
+      // For large values, Node 22 needs gigabytes to render the difference.
       assert.ok(isDeepStrictEqual(await journal.valueOf('r', 'a'), large), 'the value of a')
       assert.ok(isDeepStrictEqual(await journal.valueOf('r', 'c'), large), 'the value of c')
       assert.equal(await journal.valueOf('r', 'b'), 'small')
@@ -117,7 +117,7 @@ export const orderCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J1: a history that is being read takes in rows that are written meanwhile, and ends',
+    title: 'J1: reading a history includes the rows written during the reading, and ends',
     async run(store) {
       await using journal = await store.open()
       const writer = await openRun(journal, 'r')
@@ -138,7 +138,7 @@ export const orderCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J2, J3: what was committed is there for another reader, with everything before it',
+    title: 'J2, J3: another reader sees a committed row, and everything before it',
     needs: ['lasting'],
     async run(store) {
       await using journal = await store.open()
@@ -214,7 +214,7 @@ export const orderCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J4: rows stay what they were when the run goes on in another process',
+    title: 'J4: rows do not change when the run continues in another process',
     needs: ['lasting'],
     async run(store) {
       let before: HistoryEntry[]

@@ -190,7 +190,7 @@ export const runCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'a run that was left open is interrupted for whoever opens the journal next',
+    title: 'a run that was left open is interrupted for the next process that opens the journal',
     needs: ['lasting'],
     async run(store) {
       {
@@ -212,7 +212,7 @@ export const runCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'resuming: what was interrupted, cancelled or failed goes on; what succeeded does not',
+    title: 'resuming: interrupted, cancelled and failed nodes run again; succeeded nodes do not',
     async run(store) {
       await using journal = await store.open()
       for (const [id, end] of [

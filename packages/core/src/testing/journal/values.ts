@@ -35,7 +35,7 @@ const refused: Readonly<Record<string, unknown>> = {
 
 export const valueCases: readonly ConformanceCase[] = [
   {
-    title: 'results come back as they were, whatever plain data they are',
+    title: 'results are read back unchanged, whatever plain data they are',
     async run(store) {
       await using journal = await store.open()
       const writer = await openRun(journal, 'r', ...Object.keys(plain))
@@ -178,7 +178,7 @@ export const valueCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'what was handed in is kept as it was: later changes of the caller are not history',
+    title: 'values are copied when they are handed in: later changes by the caller are not recorded',
     async run(store) {
       await using journal = await store.open()
       const writer = await openRun(journal, 'r', 'a')

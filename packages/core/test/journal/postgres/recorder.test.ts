@@ -7,7 +7,7 @@ import { Kind, nodesDetail } from '../../../src/journal/rows.ts'
 import type { Link } from '../../../src/store/postgres/link.ts'
 import { testKernel } from '../../sync/support.ts'
 
-/** As many as a row of a run describes. */
+/** The number of nodes that one row of a run describes. */
 const nodesPerRow = 256
 
 function describing(row: number): Cell[] {

@@ -59,7 +59,7 @@ test('J5: a writer whose lock was deleted loses its run, and its next row is ref
   const lost = Promise.withResolvers<string>()
   writer.watch({ onTrouble: (trouble) => lost.resolve(trouble!.error.code) })
   rmSync(`${store.file}.writers`, { recursive: true })
-  // As another process has it: a kernel of its own.
+  // Behaves like another process: it has a kernel of its own.
   await using taker = await openJournal(store.file, { kernel: { ...systemKernel } })
   const taken = await taker.resumeRun('r', someone)
   await taken.commit(step('a', 'running'))

@@ -15,7 +15,7 @@ test('C12: pruning gives pages and large values back, and does not disturb anoth
   await writeRuns(store.file, 30, 3000)
   const size = statSync(store.file).size
   assert.equal(valuesIn(store.file), 30)
-  // As in another process: a kernel of its own, so another session.
+  // Behaves like another process: a kernel of its own, so another session.
   await using other = await openJournal(store.file, { kernel: { ...systemKernel } })
   const writer = await other.openRun(header('beside'))
   await writer.commit(step('a', 'running'))
