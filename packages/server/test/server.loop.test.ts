@@ -86,7 +86,7 @@ test('S52 a gap of the loop in a request is logged with its route', async () => 
     limits: { loopGap: 200 },
     onLog: ({ level, text }) => level === 'warning' && warnings.push(text),
   })
-  // As above: on a busy machine a gap may have no name.
+  // Retried like above: on a busy machine a gap may have no name.
   for (let tries = 1; !warnings.at(-1)?.includes('POST /jobs/:name'); tries++) {
     assert.equal((await call(server, '/jobs/checked?wait=60000', { body: tries })).status, 200)
     await until(() => warnings.length >= tries)

@@ -35,9 +35,9 @@ export interface ArtifactsRoomOptions {
   readonly store: ArtifactStore | undefined
   readonly fleet: Fleet
   readonly tables: Tables
-  /** Of runs. */
+  /** Journal of runs. */
   readonly journal: Journal
-  /** Of computations. */
+  /** The room that knows who may read computations. */
   readonly jobs: Pick<JobsRoom, 'mayRead'>
   /** The other servers on the same database; undefined when there are none. */
   readonly cluster: Pick<Cluster, 'forwarding'> | undefined

@@ -34,7 +34,7 @@ export interface CampaignParts {
   readonly reducer: Reducer
   readonly rule: (state: unknown) => DecisionRule
   readonly proposer: (state: unknown) => Proposer | undefined
-  /** Of code of the user: set when it throws. */
+  /** Only for a campaign with code of the user: set when it throws. */
   readonly trouble?: CodeTrouble
 }
 

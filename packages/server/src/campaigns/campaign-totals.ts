@@ -9,10 +9,10 @@ import type { LeaseRecord } from './records.ts'
 
 export class CampaignTotals {
   readonly #reducer: Reducer
-  /** Of closed leases. */
+  /** Total of closed leases. */
   #closedTotal: unknown
   #closedDone: number
-  /** Of all leases, where results can be taken out again. */
+  /** Total of all leases, where results can be taken out again. */
   #liveTotal: unknown
   #openDone = 0
   #excluded: number

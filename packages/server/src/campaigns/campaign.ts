@@ -325,7 +325,8 @@ export class Campaign implements Work {
   /** P6: a worker could not start its lease. Ends the campaign when that is not the workers' fault. */
   failedToStart(worker: FleetWorker, reason: string): void {
     if (this.done > 0 || this.#phase === 'ended') return
-    // By name, because a machine that starts its worker again is one machine; names are unique for each owner (W6).
+    // Keyed by name, because a machine that starts its worker again is one machine; names are
+    // unique for each owner (W6).
     const { owner } = worker.identity
     this.#startFailures.set(`${owner} ${worker.name}`, owner)
     const failures = this.#startFailures.size
@@ -559,7 +560,7 @@ export class Campaign implements Work {
   }
 }
 
-/** As the row of a closed lease has it. */
+/** The fields in the row of a closed lease. */
 export type ClosedResult = Pick<LeaseRecord, 'number' | 'sequence' | 'result'>
 
 function closedResult({ number, sequence, result }: Lease): ClosedResult {

@@ -2,7 +2,7 @@ import type { Random } from '@heddle/core/lowlevel'
 import type { FleetWorker, Refusal } from '../fleet/fleet-worker.ts'
 import type { Campaign } from './campaign.ts'
 
-/** Of its fair share: above this a worker leaves its campaign (P7). */
+/** Factor of its fair share: above this a worker leaves its campaign (P7). */
 const tooMuch = 1.25
 /** Below this a campaign draws workers of others. */
 const tooLittle = 0.75

@@ -48,7 +48,7 @@ export interface CampaignOptions<Total = unknown, Result = never, State = unknow
   readonly tune?: CampaignTuning<State, unknown, Result> | undefined
 }
 
-/** As much as the body of POST /campaigns takes. */
+/** The same limit as in the body of POST /campaigns. */
 const longestName = 200
 
 const optionNames = { reduce: 1, decide: 1, tune: 1 } satisfies OptionNames<CampaignOptions>

@@ -48,7 +48,7 @@ export class SaveLoop {
     return this.#next.promise
   }
 
-  /** As save(), for those who do not wait. */
+  /** Like save(), for callers that do not wait. */
   saveSoon(): void {
     this.save().catch(() => undefined)
   }

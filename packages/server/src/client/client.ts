@@ -21,7 +21,7 @@ export type RawBody = NonNullable<RequestInit['body']>
 export interface ClientOptions {
   /** `http://127.0.0.1:4500`; empty in a page that the server itself has sent. */
   readonly url?: string
-  /** Of `heddle tokens add`. */
+  /** The token of `heddle tokens add`. */
   readonly token?: string
   /** Asked for every request: a CSRF token, for example. */
   readonly headers?: () => Readonly<Record<string, string>>
@@ -92,7 +92,10 @@ export class CallError extends Error {
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
   readonly stage: string | undefined
-  /** Of a failure of a job or of the server: operators find the error by it (`GET /failures/:reference`). */
+  /**
+   * Reference of a failure of a job or of the server: operators find the error by it (`GET
+   * /failures/:reference`).
+   */
   readonly reference: string | undefined
 
   constructor(status: number, error: Partial<ErrorBody['error']>) {

@@ -114,7 +114,7 @@ class CarriedResponse extends ServerResponse {
     return this
   }
 
-  /** As a connection that ends before the answer was sent. */
+  /** Behaves like a connection that ends before the answer was sent. */
   abandon(): void {
     if (this.#isOver) return
     this.#isGone = true

@@ -127,7 +127,7 @@ export interface Proof {
 
 export class Forwarder {
   readonly #options: ForwarderOptions
-  /** By address. */
+  /** Keyed by address. */
   readonly #links = new Map<string, Link>()
   #forwarded = 0
 
@@ -190,7 +190,7 @@ export class Forwarder {
   }
 
   /**
-   * As forward(), for an answer of any length.
+   * Like forward(), for an answer of any length.
    *
    * *Cancellation*: the signal, also while the stream is read.
    * @throws `HDL_NOT_OWNER` when no owner was found in time.
@@ -299,7 +299,7 @@ export class Forwarder {
     })
   }
 
-  /** As #send(); the body of a success is not gathered. */
+  /** Like #send(); the body of a success is not buffered. */
   async #sendForStream(
     address: string,
     request: ForwardRequest,
@@ -321,7 +321,7 @@ export class Forwarder {
     request: ForwardRequest,
   ): { readonly target: URL; readonly url: string; readonly sent: Headers } {
     const target = new URL(request.url, address)
-    // As the other server will see it.
+    // The path that the other server will see.
     const url = target.pathname + target.search
     const sent = new Headers(this.#proofFor({ ...request, url }))
     sent.set('x-request-id', request.id)

@@ -58,7 +58,7 @@ type Sized<T extends { readonly body: Buffer }> = Omit<T, 'body'> & { readonly s
 export class FrameReader {
   #pieces: Buffer[] = []
   #size = 0
-  /** Of the frame that arrives; 0 before its length has. */
+  /** Length of the frame that arrives; 0 until it is known. */
   #wanted = 0
 
   /** @throws `HDL_BAD_INPUT` when the bytes are not frames. */

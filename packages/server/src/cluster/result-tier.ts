@@ -373,7 +373,7 @@ async function* piecesOf(
   }
 }
 
-/** As many pieces as a record can hold, and the one that is too much. */
+/** As many pieces as a record can hold, and one more to notice that there are too many. */
 async function takeFirst(
   source: AsyncGenerator<Uint8Array, void, undefined>,
 ): Promise<{ readonly pieces: readonly Uint8Array[]; readonly isWhole: boolean }> {

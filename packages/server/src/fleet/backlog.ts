@@ -29,7 +29,7 @@ export interface Backlog {
 }
 
 interface BacklogRecord extends StoredRecord, Backlog {
-  /** By the clock of the database. Milliseconds since 1970. */
+  /** Time on the clock of the database, in milliseconds since 1970. */
   readonly writtenAt: number
 }
 
@@ -48,7 +48,7 @@ export const backlogTable: Table<BacklogRecord> = {
 
 /** Milliseconds. */
 const lookEvery = 2_000
-/** As in deploy/fleet-backlog.sql. */
+/** The same period as in deploy/fleet-backlog.sql. */
 const freshFor = 90_000
 /** A server that was never stopped leaves its record. */
 const recordAge = 86_400_000

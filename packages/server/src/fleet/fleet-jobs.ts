@@ -120,7 +120,10 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   readonly #host: JobShardHost
   readonly #shards = new Map<number, JobShard>()
   readonly #byId = new Map<string, JobShard>()
-  /** By tenant and by what they need, in order of arrival: a claim looks at each need of its tenant once (W9). */
+  /**
+   * Keyed by tenant and by their needs, in order of arrival: a claim checks each need of its tenant
+   * once (W9).
+   */
   readonly #waiting = new Map<string, Map<string, WaitingJob[]>>()
   /** Jobs of shards that are being read: they may have a lease there. */
   readonly #held = new Map<JobShard, WaitingJob[]>()

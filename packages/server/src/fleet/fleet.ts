@@ -82,7 +82,7 @@ export class Fleet {
   readonly #mostWorkers: number
   readonly #workers = new Map<string, FleetWorker>()
   readonly groups = new WorkerGroups()
-  /** By owner and name (W6). */
+  /** Keyed by owner and name (W6). */
   readonly #names = new Map<string, FleetWorker>()
   #campaigns: Campaigns | undefined
   #jobs: FleetJobs | undefined
@@ -147,7 +147,10 @@ export class Fleet {
 
   // ── Workers ───────────────────────────────────────────────────────────────────────────────────
 
-  /** As worker(), for a call. @throws `HDL_WORKER_TAKEN` when another user or token has this worker (W8). */
+  /**
+   * Like worker(), for a call. @throws `HDL_WORKER_TAKEN` when another user or token has this
+   * worker (W8).
+   */
   callingWorker(description: WorkerDescription, identity: WorkerIdentity): FleetWorker {
     if (this.#isOfOther(description.id, identity.owner)) {
       throw new HeddleError('HDL_WORKER_TAKEN', { worker: description.id })
@@ -295,7 +298,10 @@ export class Fleet {
     return stops
   }
 
-  /** As stopsOf(), each once: a claim that is answered with one is followed by the next claim at once. Beats say it again. */
+  /**
+   * Like stopsOf(), but each stop once: a claim that is answered with a stop is followed by the
+   * next claim at once. Beats repeat it.
+   */
   newStopsOf(worker: string): { readonly lease: string; readonly reason: string }[] {
     const leases = this.#workers.get(worker)?.leases ?? []
     const stops: { lease: string; reason: string }[] = []
@@ -352,7 +358,7 @@ export class Fleet {
     this.desk.wake()
   }
 
-  /** Of one tenant; of all when undefined. */
+  /** Summary of one tenant; of all when undefined. */
   summary(tenant?: string): FleetSummary {
     if (tenant !== undefined) {
       return {

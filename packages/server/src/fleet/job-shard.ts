@@ -46,7 +46,7 @@ export class JobShard implements Work {
   isLost = false
   readonly #host: JobShardHost
   readonly #saves: SaveLoop
-  /** By lease: the row that is due, or undefined where it goes. */
+  /** Keyed by lease: the row to write, or undefined when it is to be deleted. */
   readonly #due = new Map<string, JobLeaseRecord | undefined>()
   /** Finished leases whose row is kept, in the order of their end. */
   readonly #finished = new Map<number, { readonly lease: Lease; readonly at: number }>()

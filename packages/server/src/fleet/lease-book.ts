@@ -145,7 +145,7 @@ export class LeaseBook {
     }
   }
 
-  /** Of the leases of one tenant. */
+  /** Counts of the leases of one tenant. */
   countsOf(tenant: string): Readonly<LeaseCounts> {
     const { offered, held, granted, closed } = this.#byTenant.get(tenant) ?? noLeases()
     return { offered, held, granted, closed: { ...closed } }
@@ -202,7 +202,7 @@ export class LeaseBook {
     this.#restoredSince = Math.min(this.#restoredSince, lease.grantedAt ?? 0)
   }
 
-  /** As Fleet.takeRestored(). */
+  /** See Fleet.takeRestored(). */
   takeRestored(): number | undefined {
     const since = this.#restoredSince
     this.#restoredSince = Infinity
@@ -366,7 +366,10 @@ export class LeaseBook {
     return Math.round(times.beat * (0.9 + 0.1 * this.#kernel.random.next()))
   }
 
-  /** As nextBeat, after an accept: anywhere in the period, so that workers that came together do not beat together. */
+  /**
+   * Like nextBeat, after an accept: anywhere in the period, so that workers that came together do
+   * not beat together.
+   */
   firstBeat({ times }: Work): number {
     return Math.round(times.beat * (0.1 + 0.9 * this.#kernel.random.next()))
   }
@@ -496,7 +499,7 @@ export class LeaseBook {
     }
   }
 
-  /** As a call: the state changes while a promise is awaited, which types do not see. */
+  /** A method, so that types do not narrow the state: it changes while a promise is awaited. */
   #stateOf(lease: Lease): Lease['state'] {
     return lease.state
   }

@@ -106,10 +106,13 @@ export class Lease {
   readonly worker: FleetWorker
   /** Where its worker was when it got the lease: later calls may come from elsewhere. */
   readonly address: string
-  /** Of its worker, when it got the lease. */
+  /** Owner of its worker at the time of the lease. */
   readonly owner: string
   readonly tenant: string
-  /** Of its worker, when it got the lease: counted until the lease ends, whatever the worker says later. */
+  /**
+   * Threads of its worker at the time of the lease: counted until the lease ends, whatever the
+   * worker says later.
+   */
   readonly threads: number
   readonly start: number
   readonly size: number

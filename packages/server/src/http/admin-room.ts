@@ -29,7 +29,7 @@ export interface AdminOptions {
   readonly arrivals: Arrivals
   readonly routeMetrics: RouteMetrics
   readonly failures: Failures
-  /** Of the structured log; undefined when there is none. */
+  /** Counts of the structured log; undefined when there is none. */
   readonly log?: () => LogStats | undefined
   readonly clock: Clock
   /** Milliseconds of a gap of the loop that make the server not ready. */
@@ -109,7 +109,7 @@ export function adminRoom(options: AdminOptions): Room {
   return room
 }
 
-/** Of this package; a test compares it with package.json. */
+/** Version of this package; a test compares it with package.json. */
 export const version = '0.1.0'
 
 function* notReadyBecause(options: AdminOptions): Generator<string> {

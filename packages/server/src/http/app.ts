@@ -53,7 +53,7 @@ export interface AppOptions {
   readonly forwarding?: CallForwarding | undefined
 }
 
-/** Of every answer; the dashboard adds its content security policy. */
+/** Headers of every answer; the dashboard adds its content security policy. */
 const secureHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

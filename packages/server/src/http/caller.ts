@@ -12,9 +12,9 @@ export interface Caller {
   /** Slots, request ids and handles belong to it. */
   readonly tenant: string
   readonly roles: readonly Role[]
-  /** Of a token: `submit`, `worker`, … */
+  /** For a token: `submit`, `worker`, … */
   readonly scopes: readonly string[]
-  /** Of a token: the name of the user who made it. */
+  /** For a token: the name of the user who made it. */
   readonly by?: string
 }
 

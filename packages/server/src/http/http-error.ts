@@ -76,7 +76,7 @@ const timeoutByStage: ReadonlyMap<string, StatusAndCode> = new Map([
   ['arrival', [408, 'timeout']],
 ])
 
-/** Of Node's parser, where it is not a plain 400. */
+/** Errors of Node's parser that are not answered with a plain 400. */
 const ofConnection: ReadonlyMap<unknown, StatusAndCode> = new Map([
   ['HPE_HEADER_OVERFLOW', [431, 'too_large']],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'too_large']],

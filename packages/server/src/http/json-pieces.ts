@@ -36,7 +36,7 @@ export function cutJson(text: string, size = usualPiece): string[] {
   const writer = new PieceWriter(size)
   /** Whether the open container is an object, from the outside to the inside. The value itself is in a list. */
   const open = [false]
-  /** Of short containers, inside the open one. */
+  /** Depth of short containers inside the open one. */
   let depth = 0
   /** Where the members begin that are not written yet; undefined after a container was closed. */
   let group: number | undefined = 0
@@ -119,7 +119,7 @@ function addMembers(open: Container, members: Container): void {
   else for (const key of Object.keys(members)) setOwn(open, key, (members as typeof open)[key])
 }
 
-/** As `JSON.parse`: a key named `__proto__` is a key like any other. */
+/** Like `JSON.parse`: a key named `__proto__` is a key like any other. */
 function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') object[key] = value
   else {
@@ -152,7 +152,7 @@ function longContainers(text: string, size: number): Set<number> {
   return long
 }
 
-/** Of the quotation mark that ends the string that begins here. */
+/** Position of the quotation mark that ends the string that begins here. */
 function endOfString(text: string, begin: number): number {
   for (let at = begin + 1; ; at++) {
     at = text.indexOf('"', at)

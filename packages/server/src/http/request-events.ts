@@ -5,7 +5,9 @@ import type { LogEvent, LogEventName } from '../log/log-event.ts'
 import { idsOf } from '../tracing/request-span.ts'
 import type { HttpError } from './http-error.ts'
 
-/** Of an answer that is an error; undefined when the client has left, which is a line of its own. */
+/**
+ * The event of an error answer; undefined when the client has left, which has a line of its own.
+ */
 export function answerEvent(
   thrown: unknown,
   { status, body }: HttpError,
@@ -27,7 +29,7 @@ export function answerEvent(
 /** The message of these repeats what the client wrote: the code must do. */
 const wordsOfClient = new Set([400, 404, 405, 415])
 
-/** Of an answer that its client did not wait for, or did not take as a whole. */
+/** The event of an answer whose client left before its end. */
 export function brokenPipeEvent(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -87,7 +87,9 @@ export function addRoom(app: FastifyInstance, room: Room, settings: TableSetting
 
 type AddParser = (scope: FastifyInstance) => void
 
-/** As bytes: Node's decoder replaces what is not UTF-8, and a job would compute with another input. */
+/**
+ * Read as bytes: Node's decoder replaces invalid UTF-8, and a job would compute with another input.
+ */
 const addTextParser = (type: string | RegExp) => (scope: FastifyInstance) => {
   scope.addContentTypeParser(type, { parseAs: 'buffer' }, async (_: FastifyRequest, body: Buffer) =>
     textOf(body),

@@ -49,7 +49,7 @@ export function checkTenancy({ method, path, access }: Contract, tenancy: unknow
   // Admins see all tenants.
   if (tenancy !== undefined || access === 'admin' || !path.includes(':')) return
   const value = `${method} ${path}`
-  const expected = 'who looks at the tenant of what the path names'
+  const expected = 'how the tenant of the resource in the path is checked'
   throw new HeddleError('HDL_BAD_OPTION', { option: 'tenancy', value, expected })
 }
 

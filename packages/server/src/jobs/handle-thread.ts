@@ -14,7 +14,7 @@ export interface HandleQuestion {
 
 export interface LargeInput {
   readonly handle: string
-  /** Of its JSON, for `joinJson`. */
+  /** Pieces of its JSON, for `joinJson`. */
   readonly pieces: readonly string[]
 }
 

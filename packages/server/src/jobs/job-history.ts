@@ -135,7 +135,7 @@ interface HistoryOptions {
   readonly hasItems: boolean
 }
 
-/** Of one acknowledgement. */
+/** The history of one acknowledgement. */
 export class History {
   readonly #options: HistoryOptions
   readonly #story = new Story()

@@ -11,7 +11,7 @@ export interface AcknowledgedWork {
   /** Absent in rows that were written before there were tenants. */
   readonly tenant?: string | undefined
   readonly priority: number
-  /** Of the job that the handle was made for. */
+  /** Version of the job for which the handle was made. */
   readonly version: string
   /** What was stored does not count. */
   readonly force: boolean

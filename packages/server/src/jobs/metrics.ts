@@ -90,7 +90,7 @@ export function jobMetrics(service: ServiceStats, timings: JobTimings): readonly
     ),
     counter(
       'heddle_prefetch_total',
-      'Computations that were planned ahead, by what became of them.',
+      'Computations that were planned ahead, by outcome.',
       perOutcome({ ...service.prefetch }),
     ),
     gauge('heddle_works', 'Handles that are worked on.', one(works)),

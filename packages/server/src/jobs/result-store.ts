@@ -69,7 +69,7 @@ export class ResultStore {
     await this.#cache.set(wholeKey(handle), { value: true }, { parent })
   }
 
-  /** As {@link keepPrepared}. @throws `HDL_GONE` when what it was made from was replaced or deleted. */
+  /** Like {@link keepPrepared}. @throws `HDL_GONE` when its parent was replaced or deleted. */
   async keepItem(
     handle: string,
     index: number,

@@ -25,7 +25,7 @@ export interface JobsRoom extends Room {
   /** Names of the served jobs. */
   readonly jobs: readonly string[]
   stats(): ServiceStats
-  /** As Results.mayRead(). */
+  /** See Results.mayRead(). */
   mayRead(handle: string, tenant: string): Promise<boolean>
   /** Milliseconds after which a client that is refused now should come back. */
   retryAfter(): number
@@ -189,9 +189,9 @@ export async function openJobsRoom(
       const { load, prepare: first, items: second } = service.stats()
       if (load.refusing && load.utilisation < 1) yield 'the queues take priority 0 only'
       if (first.stopping > 0)
-        yield `told to stop and still running in the first stage: ${first.stopping}`
+        yield `asked to stop, and still running in the first stage: ${first.stopping}`
       if (second.stopping > 0)
-        yield `told to stop and still running in the second stage: ${second.stopping}`
+        yield `asked to stop, and still running in the second stage: ${second.stopping}`
     },
   }
 }

@@ -37,7 +37,10 @@ export interface ServiceState {
    */
   readonly promised: Remembered<string>
   readonly backlog: Backlog
-  /** Of the backlog, cancelled before they had a seat: each is ended when its turn comes. */
+  /**
+   * Computations of the backlog that were cancelled before they had a seat: each is ended when its
+   * turn comes.
+   */
   readonly cancelled: Map<string, HeddleError>
 }
 

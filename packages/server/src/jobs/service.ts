@@ -81,7 +81,7 @@ export interface Submission {
   /** Computes again what is stored. */
   readonly force: boolean
   readonly input: unknown
-  /** Of this job and this input. */
+  /** Handle of this job and this input. */
   readonly handle: string
   readonly priority: number
   /** When the seat was taken, on the monotonic clock. */
@@ -100,7 +100,10 @@ export interface ServiceStats {
   /** Slots that a request has. */
   readonly slots: number
   readonly load: Load
-  /** Of those who waited for a result; `pending` were answered after their time that the work continues. */
+  /**
+   * Outcomes of requests that waited; `pending` were answered after their time that the work
+   * continues.
+   */
   readonly outcomes: OutcomeCounts & { readonly pending: number }
   readonly registry: RegistryStats
   readonly prepare: DispatcherStats
@@ -535,7 +538,7 @@ export class JobService {
     }
   }
 
-  /** Of a larger input that another server answers for, only this server's own computations count. */
+  /** For a larger input that another server owns, only this server's own computations count. */
   #substituteOwned(submission: Submission): Submission {
     const found = this.#substitute(submission)
     return this.#options.owns?.(found.handle) === false ? submission : found

@@ -19,7 +19,7 @@ import type { Work } from './work.ts'
 
 /** Which inputs answer for each other, and how large one is. */
 export interface Family {
-  /** By job, version, tenant and what is the same. */
+  /** Made of job, version, tenant and the equal part of the input. */
   readonly key: string
   readonly size: number
 }

@@ -54,7 +54,7 @@ export interface WaitingOptions {
   readonly abandon: (work: Work, reason: unknown) => void
 }
 
-/** Of one who waits. */
+/** The place of one waiting request. */
 interface Place {
   readonly request: RegistryRequest<Encoded>
   readonly ticket: SlotTicket | undefined
@@ -223,7 +223,7 @@ export class Waiting {
     const { handle } = work
     const { disconnect, deadline } = caller
     const arriving: Hold = { request: caller.request }
-    // As in `acknowledge`: who is superseded may be the last of this very work.
+    // Same order as in `acknowledge`: the superseded request may be the last of this computation.
     work.holds.add(arriving)
     let place: Place | undefined
     try {

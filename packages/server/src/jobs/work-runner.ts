@@ -206,7 +206,7 @@ export class WorkRunner {
       await this.#check(handle, prepared.value, served.item === undefined)
       // The only result of a job with one stage is kept as it is sent.
       if (served.item === undefined) prepared.value = await this.#encode(prepared.value)
-      // As in #tell.
+      // See #tell.
       signal.throwIfAborted()
       // Sent before it is stored (W6).
       if (served.item === undefined) this.#tell(work, 0, prepared.value as Encoded)
@@ -237,7 +237,7 @@ export class WorkRunner {
     })
   }
 
-  /** As the rows of a node in a graph run. */
+  /** Reports the same rows as a node in a graph run. */
   #onPrepareReport(work: Work, report: AttemptReport): void {
     const { attempt } = report
     switch (report.type) {
@@ -549,13 +549,13 @@ export class WorkRunner {
       // Delivered and written in one step, if nothing is in the way.
       const parent = used instanceof Promise ? await used : used
       if (parent === undefined && work.unstored !== undefined) return
-      // As in #tell.
+      // See #tell.
       work.signal.throwIfAborted()
       // Deleted between the write and the look at its version.
       const kept = parent === undefined ? Promise.reject(lostSource(work.handle)) : keep(parent)
       if (!isLast && work.holds.size > 0 && (await isGone(kept)) && !work.signal.aborted) {
         work.hasUnstored = true
-        // Of several that find it gone one stores it again.
+        // If several find it gone, one stores it again.
         if (source.parent === used) source.parent = this.#keepPrepared(work, source.prepared)
         continue
       }

@@ -1,12 +1,12 @@
 /** What is worth a line of the structured log. Each field has one meaning in all lines. */
 export interface LogEvent {
   readonly event: LogEventName
-  /** Of the table: `POST /jobs/:name`. Never the address itself, which may hold what is not for a log. */
+  /** Route of the table: `POST /jobs/:name`. Never the address itself, which may hold secrets. */
   readonly route?: string | undefined
   /** The id that the client was given: its answer has it too. */
   readonly request?: string | undefined
   readonly status?: number | undefined
-  /** Of the answer, or of the error. */
+  /** Code of the answer, or of the error. */
   readonly code?: string | undefined
   readonly stage?: string | undefined
   readonly caller?: string | undefined

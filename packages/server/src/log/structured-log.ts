@@ -52,7 +52,7 @@ export interface LogStats {
 const secretFields = ['authorization', 'cookie', 'input', 'password', 'result', 'secret', 'token']
 
 const bearer = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi
-/** As in `token=…` and `"password": "…"`. */
+/** Matches `token=…` and `"password": "…"`. */
 const named = /\b(authorization|cookie|password|secret|token)(["']?\s*[:=]\s*["']?)[^\s"',;]+/gi
 
 const fieldName = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$*][\w$]*)*$/

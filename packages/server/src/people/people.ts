@@ -83,7 +83,7 @@ export interface AuditInput {
   readonly target: string
   readonly address: string
   readonly detail?: string | undefined
-  /** Of who did it: the common one when absent. */
+  /** Tenant of the actor: the common one when absent. */
   readonly tenant?: string | undefined
 }
 
@@ -318,7 +318,7 @@ export class People {
     if (!isResigned && now - session.rotatedAt < rotateEvery) return undefined
     const { revision, id, ...record } = session
     const old = { ...record, id, expiresAt: Math.min(session.expiresAt, now + rotationGrace) }
-    // Of two requests at the same moment one rotates.
+    // If two requests come at the same moment, one rotates.
     const refused = await this.#tables.change([write(sessions, old, revision)])
     if (refused !== undefined) return undefined
     this.#sessions.delete(id)
@@ -407,7 +407,7 @@ export class People {
     return this.#tables.list(tokens, { by: 'createdAt', descending: true, limit: 1_000 })
   }
 
-  /** By id or name. @throws `HDL_UNKNOWN_TOKEN`. */
+  /** Finds the token by id or name. @throws `HDL_UNKNOWN_TOKEN`. */
   async revokeToken(which: string): Promise<TokenRecord> {
     const found = (await this.listTokens()).find(({ id, name }) => id === which || name === which)
     if (found === undefined) throw new HeddleError('HDL_UNKNOWN_TOKEN', { token: which })
@@ -485,14 +485,17 @@ export class People {
   async refusedSince(at: number): Promise<ReadonlySet<string>> {
     const refused = new Set<string>()
     for (const name of await this.#targetsSince('user blocked', at)) {
-      // By its state: the lines after the block may be of an unblock, or of another role.
+      // Decided by the state: the lines after the block may be of an unblock, or of another role.
       if ((await this.#byName(name))?.state === 'blocked') refused.add(`user ${name}`)
     }
     for (const name of await this.#targetsSince('token revoked', at)) refused.add(`token ${name}`)
     return refused
   }
 
-  /** By action: runs that are started must not hide who was refused. In pages, however many there were. */
+  /**
+   * Filtered by action: starts of runs must not hide refusals. Read in pages, whatever their
+   * number.
+   */
   async #targetsSince(action: string, at: number): Promise<ReadonlySet<string>> {
     const targets = new Set<string>()
     const limit = 1_000

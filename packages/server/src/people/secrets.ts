@@ -17,7 +17,7 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Of hashes, so that lengths say nothing. */
+/** Compares hashes, so that timing does not reveal lengths. */
 export function isSame(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(sha256(a), 'hex'), Buffer.from(sha256(b), 'hex'))
 }

@@ -26,7 +26,8 @@ function inProcess(journal: Journal, kernel: Kernel): RunsReader {
 }
 
 function inThread({ address }: Journal, kernel: Kernel): RunsReader {
-  // Of its own: a large run takes seconds to read, and handles of jobs wait for the thread of chores.
+  // A thread of its own: a large run takes seconds to read, and handles of jobs wait for the shared
+  // thread.
   const pool = new ThreadPool({ threads: 1, kernel })
   const { module, name } = viewJob
   return {

@@ -313,7 +313,7 @@ class RunRoutes {
   readonly #reader: RunsReader
   readonly #streams = new Set<EventStream>()
   readonly #streamRate: SeatRate
-  /** By tenant, undefined for all: pages of one tenant share their looks. */
+  /** Keyed by tenant, undefined for all: pages of one tenant share their queries. */
   readonly #lists = new Map<string | undefined, ListStream>()
   readonly #tallies = new Map<string | undefined, Tally>()
 

@@ -72,7 +72,7 @@ export type ViewQuestion =
       readonly point?: PointInput
       readonly from: number
       readonly limit: number
-      /** Of the process that ran it. */
+      /** Loop gaps of the process that ran it. */
       readonly gaps: readonly LoopGapInput[]
     }
   | {
@@ -112,7 +112,7 @@ const listShown = 1_000
 
 /** Rows that a question about the log reads at most. */
 const logRowsRead = 200_000
-/** Of the log in a page that is sent by mail. */
+/** How many log lines an exported page has, since it is sent by mail. */
 const logLinesExported = 2_000
 
 interface Kept {

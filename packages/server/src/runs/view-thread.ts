@@ -4,7 +4,7 @@ import { openJournal, systemKernel } from '@heddle/core/lowlevel'
 import { RunViews, type ViewQuestion } from './run-views.ts'
 
 export interface ThreadQuestion {
-  /** Of a journal that can be opened here. */
+  /** Address of a journal that can be opened here. */
   readonly address: string
   readonly question: ViewQuestion
 }

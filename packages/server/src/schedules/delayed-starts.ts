@@ -68,7 +68,7 @@ const mostTries = 20
 export class DelayedStarts {
   readonly #options: DelayedStartsOptions
   readonly #most: number
-  /** Of this server's making, and those it found at its start. */
+  /** Starts made by this server, and those found when it started. */
   #count = 0
 
   constructor(options: DelayedStartsOptions) {

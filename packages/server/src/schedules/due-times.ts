@@ -39,7 +39,7 @@ export class DueTimes {
     const latest = this.#zone.latestWallTimeBy(instant)
     for (let wall = this.#next(latest); wall !== undefined; wall = this.#next(wall)) {
       const due = this.#zone.instantOf(wall)
-      // Of several times that a jump skips, the first stands for all.
+      // If a jump skips several times, the first stands for all.
       if (due > instant) return due
     }
     return undefined

@@ -74,7 +74,7 @@ export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom 
     metrics: () => [
       {
         name: 'heddle_schedule_firings_open',
-        help: 'Due times that were decided and whose run has not started.',
+        help: 'Due times whose run is decided but has not started.',
         type: 'gauge',
         samples: [{ value: schedules.stats().open }],
       },

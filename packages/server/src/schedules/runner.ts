@@ -2,7 +2,7 @@ import type { StartAnswer, StartRequest } from '../runs/own-runs.ts'
 
 /** What schedules need of runs: OwnRuns has it. */
 export interface Runner {
-  /** Of two starts with one key one opens the run, the other gets its id. */
+  /** If two starts have one key, one opens the run and the other gets its id. */
   start(request: StartRequest): Promise<StartAnswer>
   /** Whether a run is under way in some process. An interrupted one is, as long as a server that lives may resume it. */
   isActive(run: string): Promise<boolean>

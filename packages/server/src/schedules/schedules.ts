@@ -71,7 +71,7 @@ const mostNext = 5
 export interface SchedulesOptions {
   readonly tables: Tables
   readonly runner: Runner
-  /** Of the served module. */
+  /** Schedules of the served module. */
   readonly exported: readonly Definition[]
   readonly log: (level: 'info' | 'warning', text: string) => void
 }
@@ -101,7 +101,7 @@ export interface ScheduleView extends Definition {
 
 export class Schedules {
   readonly #options: SchedulesOptions
-  /** By fields and zone: parsing costs as much as a look. */
+  /** Keyed by fields and zone: parsing costs as much as a search. */
   readonly #times = new Map<string, DueTimes>()
   #sweptAt = -Infinity
   #open = 0

@@ -51,7 +51,7 @@ export class Ticker {
     this.#looks.poke()
   }
 
-  /** As RepeatedLook.stop(). */
+  /** See RepeatedLook.stop(). */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#looks.stop(options)
   }
@@ -72,7 +72,7 @@ export class Ticker {
       const passed = clock.now() - began
       return Math.max(0, Math.min(every, Math.min(...wanted) - now - passed))
     } catch (error) {
-      if (!this.#isFailing) log('warning', `${what} cannot be looked at now: ${String(error)}`)
+      if (!this.#isFailing) log('warning', `${what} cannot be read now: ${String(error)}`)
       this.#isFailing = true
       return retryAfter
     }

@@ -73,7 +73,7 @@ export class WorkSpans {
   }
 }
 
-/** Of one stage of a computation, with the wait and the run of each attempt. */
+/** Spans of one stage of a computation, with the wait and the run of each attempt. */
 export class StageSpans {
   readonly #span: Span
   readonly #context: Context
@@ -108,7 +108,7 @@ export class StageSpans {
     }
   }
 
-  /** Of the attempt that runs. */
+  /** The trace parent of the running attempt. */
   traceparent(): string | undefined {
     return this.#run && traceparentOf(this.#run)
   }

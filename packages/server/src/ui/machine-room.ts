@@ -36,10 +36,10 @@ export interface MachineOptions {
   /** Threads for what would hold up the loop. */
   readonly chores: ThreadPool
   readonly cluster: Cluster | undefined
-  /** Of the room of jobs. */
+  /** Stats of the room of jobs. */
   readonly jobs: () => ServiceStats
   readonly fleet: Pick<FleetRoom, 'fleet' | 'campaigns'>
-  /** Of campaigns. */
+  /** Tables of campaigns. */
   readonly tables: Tables
   /** The file of `heddle analyze --inventory --json`. */
   readonly inventory: string | undefined

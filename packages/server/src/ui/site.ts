@@ -20,7 +20,7 @@ export interface SiteAnswer {
 }
 
 export interface SiteRequest {
-  /** Of `Accept-Encoding` and `If-None-Match`. */
+  /** Values of `Accept-Encoding` and `If-None-Match`. */
   readonly encodings?: string | undefined
   readonly etag?: string | undefined
 }

@@ -26,7 +26,7 @@ const mean = campaign('mean', {
   decide: ({ total }) => (total.n >= 4 ? `mean ${total.sum / total.n}` : undefined),
 })
 
-/** As above, without taking results out. */
+/** Like above, without taking results out. */
 const maximum = campaign('maximum', {
   reduce: { initial: 0, add: (total: number, result: number) => Math.max(total, result) },
 })

@@ -79,13 +79,13 @@ test('C6: a submit, a cancel by request id, a cancel by handle and the list work
     assert.equal(body['total'], handles.length)
     assert.equal(body['servers_missing'], undefined)
   }
-  // By its id, through the server that does not know it.
+  // Cancels by id, through the server that does not know it.
   const byId = await call(one, `/requests/request-${found.two.n}`, { method: 'DELETE' })
   assert.deepEqual([byId.status, byId.body['state']], [200, 'cancelled'])
   assert.ok(gates.two.starts[0]!.context.signal.aborted)
   const unknown = await call(one, '/requests/none', { method: 'DELETE' })
   assert.deepEqual([unknown.status, unknown.body.error?.code], [404, 'unknown_request'])
-  // By its handle.
+  // Cancels by handle.
   const path = `/computations/${found.one.handle}`
   const byHandle = await call(two, path, { method: 'DELETE' })
   assert.deepEqual([byHandle.status, byHandle.body['state']], [200, 'cancelled'])
@@ -124,7 +124,7 @@ test('C6: results that are bytes pass unchanged, and a deleted result is deleted
   assert.ok(forwarded > 0)
 })
 
-/** Of the first server: a header says who asks. The second one knows nobody. */
+/** Policy of the first server: a header names the caller. The second one knows no callers. */
 const policy = (knows: boolean): AccessPolicy => ({
   callerOf({ headers }): Caller {
     const tenant = headers['x-who']

@@ -28,7 +28,7 @@ const entry = (version: number, body: string, parent?: { key: string; version: n
 })
 
 const { clock } = systemKernel
-/** Of no test alone: each body has a name of its own. */
+/** Shared by all tests: each body has a different name. */
 const artifacts = await openArtifacts('memory')
 
 /** Larger than a record holds, and unlike any other. */

@@ -314,7 +314,7 @@ test('what a job threw on its worker arrives with its causes, its delay, and whe
   assert.deepEqual([whole.name, whole.message], ['TypeError', 'no paper'])
   assert.equal((whole.cause as Error).message, 'no ink')
   assert.equal(isRetryable(whole), true)
-  // As a worker in another language sends it.
+  // The body that a worker in another language sends.
   const plain = await fail('run-1/b', { retryable: false })
   assert.deepEqual([(plain as Error).message, isRetryable(plain)], ['no paper', false])
   const code = 'HDL_RETRY_AFTER'

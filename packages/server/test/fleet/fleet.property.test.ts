@@ -39,7 +39,7 @@ class SimulatedWorker {
       else if (dice < 0.85) await this.#failLease(server)
       else if (dice < 0.9) this.held = undefined
     } catch (error) {
-      // As the protocol says: a lease that ended is dropped, everything else is tried again.
+      // Follows the protocol: an ended lease is dropped, every other failure is retried.
       if (isError(error, 'HDL_LEASE_ENDED')) this.held = undefined
       else assert.ok(isPassing(error), String(error))
     }

@@ -187,7 +187,7 @@ function grantsOf({ shards }: StoreServer): { shard: number; epoch: number }[] {
   })
 }
 
-/** As playOut(), with leases that others have left: they are handed back first. */
+/** Like playOut(), with leases that earlier workers have left: they are handed back first. */
 async function playOutOpen(server: StoreServer, id: string): Promise<void> {
   for (const lease of server.room.fleet.book.leases()) {
     await insist(() => server.room.fleet.handBack(callOf(lease)))

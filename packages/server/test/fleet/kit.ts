@@ -163,7 +163,7 @@ export class TestServer {
     return this
   }
 
-  /** As kill -9: nothing is written, its timers stop. */
+  /** Simulates kill -9: nothing is written, its timers stop. */
   async kill(): Promise<void> {
     for (const campaign of this.campaigns.all()) campaign.stop(new Error('killed'))
     for (let shard = 0; shard < shards; shard++) {

@@ -48,12 +48,12 @@ export class StoreServer implements AsyncDisposable {
     return server
   }
 
-  /** As kill -9: nothing that it sends arrives any more. */
+  /** Simulates kill -9: nothing that it sends arrives any more. */
   kill(): void {
     this.#wire.cut('everything')
   }
 
-  /** As SIGSTOP: its lease runs out while it has everything in memory. */
+  /** Simulates SIGSTOP: its lease runs out while its memory is intact. */
   freeze(): void {
     this.#wire.cut('renewals')
   }
@@ -130,7 +130,7 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** As a worker does: again while the failure may pass. */
+/** Retries like a worker, while the failure may pass. */
 export async function insist<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

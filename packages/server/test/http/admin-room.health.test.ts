@@ -80,11 +80,11 @@ test('work that was told to stop and still runs: named; not ready only when it h
     assert.equal((await reply).status, 499)
   }
   await leave(1)
-  const one = 'told to stop and still running in the first stage: 1'
+  const one = 'asked to stop, and still running in the first stage: 1'
   assert.deepEqual(await told(), [200, [], [one], '1', '0'])
   await leave(2)
   const all = 'jobs that were stopped still hold all permits of loop'
-  const two = 'told to stop and still running in the first stage: 2'
+  const two = 'asked to stop, and still running in the first stage: 2'
   assert.deepEqual(await told(), [503, [all], [all, two], '2', '0'])
   // One stops late; the other never does, and its slot is given away after its grace.
   gate.starts[0]!.finish('late')

@@ -164,7 +164,7 @@ test('every code of Fastify: its own 4xx, else 500 internal_error; never job_fai
   }
 })
 
-/** Of llhttp, and of `node:http` where it answers or is used wrongly. */
+/** Error codes of llhttp, and of `node:http` where it answers itself or is misused. */
 const nodeCodes = {
   HPE_: `
     INTERNAL STRICT CR_EXPECTED LF_EXPECTED UNEXPECTED_CONTENT_LENGTH UNEXPECTED_SPACE

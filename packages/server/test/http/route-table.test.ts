@@ -188,6 +188,6 @@ test('roles include those before them, scopes are for tokens', () => {
 test('N2: a route whose path names a thing cannot be made without saying who looks at its tenant', () => {
   assert.throws(() => route(json, () => ({})), {
     code: 'HDL_BAD_OPTION',
-    message: /POST .json.:id", expected who looks at the tenant of what the path names/,
+    message: /POST .json.:id", expected how the tenant of the resource in the path is checked/,
   })
 })

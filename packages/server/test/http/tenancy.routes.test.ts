@@ -202,7 +202,7 @@ const rows: Readonly<Record<string, Row | 'everyone' | 'admin' | 'secret'>> = {
   'DELETE /requests/{id}': { of: ['request'], method: 'DELETE', own: 200 },
 }
 
-/** Of the same form as those of tenant a. */
+/** Unknown names of the same form as those of tenant a. */
 const unknown: Readonly<Record<keyof Things, string>> = {
   handle: `render-${'0'.repeat(64)}`,
   lease: 'j-0.1',

@@ -64,7 +64,7 @@ interface Request {
   readonly isSubmit: boolean
   /** An error that it may be told. */
   readonly mayBe: Set<ErrorCode | undefined>
-  /** By its id or by its slot. */
+  /** Cancelled by its id or by its slot. */
   isCancelled: boolean
 }
 

@@ -18,7 +18,7 @@ function twoStages(total: number) {
   return { load, plot, two }
 }
 
-/** Of the only run: its own, then those of its stages. */
+/** States of the only run: its own, then those of its stages. */
 async function statesOf({ journal }: Bench): Promise<unknown[]> {
   const [run] = await journal.runs()
   const { state, nodes } = await journal.snapshot(run!.id)
@@ -105,7 +105,7 @@ test('W8 a result of the second stage that can never be stored has failed, the o
   const bench = await Bench.open([two])
   const { handle } = await bench.acknowledge('two', 'a')
   await bench.clock.settle()
-  // Of the first stage only the store must know it.
+  // Only the store has to know the first stage.
   load.finishAll(() => 10n)
   await bench.clock.settle()
   plot.finishAll(({ index }) => (index === 0 ? 10n : index))

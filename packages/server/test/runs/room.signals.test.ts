@@ -88,7 +88,7 @@ async function makeLink({ client }: Place, id: string, body: object = {}): Promi
 function post({ server }: Place, link: string, value: string): Promise<Response> {
   return fetch(server.url + link, {
     method: 'POST',
-    // As a browser sends the form of the page.
+    // The body that a browser sends for the form of the page.
     headers: { 'content-type': 'application/x-www-form-urlencoded', origin: server.url },
     body: new URLSearchParams({ value }).toString(),
   })

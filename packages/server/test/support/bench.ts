@@ -37,9 +37,9 @@ export interface BenchOptions {
   readonly prepare?: number
   readonly item?: number
   readonly seed?: number
-  /** Of an earlier bench: this one is the server after the restart. */
+  /** The journal of an earlier bench: this one is the server after the restart. */
   readonly journal?: Journal
-  /** Of an earlier bench, with what it has acknowledged. */
+  /** The store of an earlier bench, with everything it has acknowledged. */
   readonly database?: OpenStore
   /** False: only what has something to tell becomes a run, as in a server. */
   readonly isTold?: boolean
@@ -84,7 +84,7 @@ export async function storeWith(found: readonly Acknowledged[]): Promise<OpenSto
   return store
 }
 
-/** As the service answers, with the value of the result. */
+/** The answer of the service, with the value of the result. */
 export interface Answer extends Omit<Sent, 'result'> {
   readonly result?: { readonly value: unknown }
 }
@@ -239,7 +239,7 @@ export class Bench {
     return handleOf({ name, version, tenant: owner }, input)
   }
 
-  /** As POST with `?wait`. */
+  /** Like POST with `?wait`. */
   async compute(name: string, input: unknown, asking: Asking = {}): Promise<Answer> {
     return decoded(
       this.service.compute(
@@ -250,7 +250,7 @@ export class Bench {
     )
   }
 
-  /** As POST without `?wait`. */
+  /** Like POST without `?wait`. */
   async acknowledge(name: string, input: unknown, asking: Asking = {}): Promise<Answer> {
     return decoded(
       this.service.acknowledge(
@@ -266,7 +266,7 @@ export class Bench {
     return decoded(this.service.results.read(handle, asking.index ?? 0, this.#caller(asking)))
   }
 
-  /** As the server does it: the deadline is on its clock. */
+  /** Drains like the server: the deadline is on its clock. */
   async drain(deadline: number): Promise<{ readonly isClean: boolean }> {
     const enough = new AbortController()
     const timer = this.clock.setTimer(deadline, () => enough.abort())

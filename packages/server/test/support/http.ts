@@ -4,7 +4,7 @@ import { begin, call, type Call, type Reply } from './client.ts'
 import { until } from './until.ts'
 
 export interface SubmitOptions {
-  /** As in an address: `wait=1000&slot=left`. */
+  /** In the form of an address: `wait=1000&slot=left`. */
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
 }

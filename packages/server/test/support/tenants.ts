@@ -55,7 +55,7 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Asks as a tenant. Of a stream of events only the head is read. */
+/** Sends a request as a tenant. For a stream of events, only the head is read. */
 export async function askAs(
   server: Server,
   tenant: string,
@@ -81,7 +81,7 @@ export async function askAs(
   return { status, text: await response.text() }
 }
 
-/** As askAs(), for an answer that must be a success. */
+/** Like askAs(), for an answer that must be a success. */
 export async function readAs<T>(
   server: Server,
   tenant: string,

@@ -17,7 +17,7 @@ interface Offer {
   readonly work: { readonly units?: { readonly size?: number }; readonly size?: number }
 }
 
-/** Of a lease; the rest is handed back. A fast worker gets large leases. */
+/** Units of a lease; the rest is handed back. A fast worker gets large leases. */
 const mostUnits = 40
 
 /** Returns the ids of the leases. */

@@ -74,8 +74,8 @@ export function estimateElo(counts: Counts): EloEstimate {
 }
 
 /**
- * As above, from the counts as they are, with the quantile of Student's distribution; a bound that no score has is 0. For
- * comparison with tools that show that.
+ * Like above, from the counts as they are, with the quantile of Student's distribution; a bound
+ * that no score has is 0. For comparison with tools that show this interval.
  */
 export function plainInterval(counts: Counts): readonly [low: number, elo: number, high: number] {
   const samples = counts.reduce((sum, count) => sum + count, 0)

@@ -27,7 +27,7 @@ export function logLikelihoodRatio(
   return samples * meanJump(seen, withT(seen, t0), withT(seen, t1))
 }
 
-/** Of all distributions with this mean, the one that makes what was seen most likely. */
+/** The distribution with this mean under which the observed counts are most likely. */
 function withMean(seen: Distribution, mean: number): Distribution {
   const shifted = seen.map(([value, probability]) => [value - mean, probability] as const)
   const x = tilt(shifted)
@@ -36,7 +36,10 @@ function withMean(seen: Distribution, mean: number): Distribution {
   )
 }
 
-/** Of all distributions with this (mean − ½) / deviation, the one that makes what was seen most likely. */
+/**
+ * The distribution with this (mean − ½) / deviation under which the observed counts are most
+ * likely.
+ */
 function withT(seen: Distribution, t: number): Distribution {
   // Starts from the uniform distribution, and usually ends after three or four rounds.
   let likely: Distribution = seen.map(([value]) => [value, 1 / seen.length] as const)

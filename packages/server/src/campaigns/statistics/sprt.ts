@@ -46,7 +46,7 @@ export function estimateSprt(counts: Counts, options: SprtOptions): SprtEstimate
 interface StoppedTest extends SprtBounds {
   readonly score0: number
   readonly score1: number
-  /** Of one sample. */
+  /** Variance of one sample. */
   readonly variance: number
   /** Samples, and the LLR by the drift; both cut back to where the walk met a bound. */
   readonly time: number

@@ -178,7 +178,7 @@ const steer = <const A extends string>(action: A, summary: string) =>
     responses: { 200: Campaign },
   })
 
-export const stopCampaign = steer('stop', 'Ends a campaign; what was counted stays')
+export const stopCampaign = steer('stop', 'Ends a campaign and keeps its counts')
 export const pauseCampaign = steer('pause', 'Hands out no units until it is resumed')
 export const resumeCampaign = steer('resume', 'Hands out units again')
 

@@ -34,7 +34,7 @@ export interface Contract {
   readonly bodySchema?: TSchema
   /** Whether the address holds a secret, which no other page knows: a change needs no CSRF token then. */
   readonly hasSecret?: boolean
-  /** By status; errors need no entry. */
+  /** Keyed by status; errors need no entry. */
   readonly responses: Readonly<Record<number, ResponseKind>>
 }
 

@@ -74,7 +74,7 @@ const Offer = Type.Object({
   epoch: Type.Integer(),
   accept_within_ms: Type.Integer(),
   next_beat_ms: nextBeat,
-  stale_ms: Type.Integer({ description: 'Without any call for so long, the lease is lost.' }),
+  stale_ms: Type.Integer({ description: 'The lease is lost after this long without a call.' }),
   work: Type.Unknown({ description: "A campaign's units, or one attempt of a job." }),
 })
 
@@ -134,7 +134,7 @@ export const fleetBeat = contract({
       Type.Integer({
         minimum: 0,
         maximum: 60_000,
-        description: 'Waits so long for the end of a lease, or for a request to stop one.',
+        description: 'Waits up to this long for the end of a lease, or for a request to stop one.',
       }),
     ),
     leases: Type.Array(
@@ -225,7 +225,7 @@ export const fleetFail = contract({
     name: Type.Optional(Type.String({ maxLength: 200 })),
     stack: Type.Optional(Type.String({ maxLength: 100_000 })),
     retry_after_ms: Type.Optional(
-      Type.Number({ minimum: 0, description: 'The next attempt begins so much later.' }),
+      Type.Number({ minimum: 0, description: 'Delay before the next attempt.' }),
     ),
     error: Type.Optional(
       Type.Unknown({ description: 'What was thrown: name, message, code, stack, cause.' }),

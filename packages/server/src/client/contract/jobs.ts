@@ -82,7 +82,7 @@ export const submitJob = contract({
         expected: '0 (interactive), 1 (usual) or 3 (prefetch)',
       }),
     ),
-    force: Type.Optional(Type.Boolean({ description: 'Compute again what is stored.' })),
+    force: Type.Optional(Type.Boolean({ description: 'Compute again, even if a result is stored.' })),
   }),
   bodySchema: Type.Unknown(),
   responses: { 200: Result, 202: Pending },

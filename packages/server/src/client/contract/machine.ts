@@ -130,7 +130,7 @@ export const readInventory = contract({
       /** Why it cannot be shown; null when it can. */
       problem: Type.Union([Type.String(), Type.Null()]),
       written_at: Type.Union([Type.Number(), Type.Null()]),
-      /** As `heddle analyze --inventory --json` writes it. */
+      /** The document that `heddle analyze --inventory --json` writes. */
       inventory: Type.Optional(Type.Unknown()),
     }),
   },
@@ -187,7 +187,7 @@ export const campaignHistory = contract({
   ),
   responses: {
     200: Type.Object({
-      /** Of a sequential test: columns of equal length, from the closed leases. */
+      /** For a sequential test: columns of equal length, from the closed leases. */
       test: Type.Union([
         Type.Object({
           at: column,
@@ -198,7 +198,7 @@ export const campaignHistory = contract({
         }),
         Type.Null(),
       ]),
-      /** Of tuning, since this server runs the campaign: a list of values for each name. */
+      /** For tuning, since this server runs the campaign: a list of values for each name. */
       parameters: Type.Union([
         Type.Object({ names: Type.Array(Type.String()), at: column, values: Type.Array(column) }),
         Type.Null(),

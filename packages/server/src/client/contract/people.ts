@@ -225,7 +225,7 @@ export type Action = Static<typeof ActionSchema>
 export const listActions = contract({
   method: 'GET',
   path: '/actions',
-  summary: 'What was changed by whom, newest first',
+  summary: 'Who changed what, newest first',
   access: 'operator',
   body: 'none',
   query: Type.Object({

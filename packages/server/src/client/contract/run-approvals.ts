@@ -35,7 +35,7 @@ export const makeApprovalLink = contract({
 export const showApproval = contract({
   method: 'GET',
   path: '/approvals/:secret',
-  summary: 'The page of an approval link; looking at it does not use it',
+  summary: 'The page of an approval link; opening it does not use the link up',
   access: 'public',
   body: 'none',
   params: SecretParams,

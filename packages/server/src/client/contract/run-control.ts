@@ -31,7 +31,7 @@ const StartBody = Type.Object(
     graph: Type.String({ minLength: 1, maxLength: 256 }),
     /** Given to the function that makes the graph. */
     args: Type.Optional(Type.Unknown()),
-    /** Of two starts with one key the second attaches to the run of the first. */
+    /** If two starts have one key, the second attaches to the run of the first. */
     key: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     title: Type.Optional(Type.String({ maxLength: 256 })),
     /** Milliseconds since 1970, or a time with a zone (RFC 3339). */
@@ -57,7 +57,7 @@ const StartedSchema = Type.Object({
   /** Null while it has not started. */
   run: orNull(Type.String()),
   how: Type.Enum(['started', 'attached', 'resumed', 'recorded', 'delayed']),
-  /** Of a delayed start: how to cancel it, and when it is due. */
+  /** For a delayed start: how to cancel it, and when it is due. */
   start: Type.Optional(Type.String()),
   due_at: Type.Optional(Type.Number()),
 })
@@ -125,7 +125,7 @@ export const cancelRun = contract({
   ...change,
   method: 'POST',
   path: '/runs/:id/cancel',
-  summary: 'End a run: what runs may finish, unless it is aborted',
+  summary: 'End a run: running jobs may finish, unless it is aborted',
   params: RunParams,
   bodySchema: CancelBody,
   responses: { 200: SteeredSchema },

@@ -33,7 +33,7 @@ export const AttemptSchema = Type.Object({
   number: Type.Integer(),
   queued_at: Type.Number(),
   started_at: Type.Number(),
-  /** Of a running one: the last that is known of its run. */
+  /** For a running one: the last time that is known of its run. */
   ended_at: Type.Number(),
   outcome: Type.Enum([...attemptOutcomes]),
   error: Type.Optional(ErrorSchema),
@@ -114,7 +114,7 @@ export const NodeDetailSchema = Type.Object({
   progress: orNull(Type.Object({ fraction: Type.Number(), text: orNull(Type.String()) })),
   waits: orNull(WaitSchema),
   result: ValueSchema,
-  /** Of its last attempt. */
+  /** Input of its last attempt. */
   input: InputSchema,
   /** How many lines it logged, as far as they are stored. */
   log_lines: Type.Integer(),

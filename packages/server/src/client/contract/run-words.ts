@@ -30,9 +30,9 @@ export const NodeParams = Type.Object(
 
 export const AtQuery = Type.Object(
   {
-    /** As the run stood after this row. */
+    /** Asks for the state of the run after this row. */
     position: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** As the run stood at this time, in milliseconds since 1970. */
+    /** Asks for the state of the run at this time, in milliseconds since 1970. */
     at: Type.Optional(Type.Number()),
   },
   closed,

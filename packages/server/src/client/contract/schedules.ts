@@ -141,7 +141,7 @@ export const deleteSchedule = contract({
 export const listFirings = contract({
   method: 'GET',
   path: '/schedules/:id/firings',
-  summary: 'What became of its due times, newest first',
+  summary: 'Outcomes of its due times, newest first',
   access: 'viewer',
   body: 'none',
   params: ScheduleParams,

@@ -46,7 +46,7 @@ export interface ArrivalStats {
 interface Arriving {
   readonly message: IncomingMessage
   readonly since: number
-  /** Of the connection, when the head was read. */
+  /** Bytes of the connection when the head was read. */
   readonly bytesBefore: number
   /** Answers the request, if it was not answered yet. */
   readonly fail: (error: HeddleError) => void
@@ -98,7 +98,7 @@ export class Arrivals {
     this.#arriving.add(arriving)
     this.#rate.taken()
     message.once('end', arriving.leave)
-    // Of the connection: a message that was answered before it was read gets no answer.
+    // Listens on the connection: a message that was answered before it was read gets no answer.
     message.socket.once('close', arriving.leave)
   }
 

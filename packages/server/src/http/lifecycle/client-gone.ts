@@ -38,7 +38,8 @@ export function clientGone(response: ServerResponse, request: string, clock: Clo
   const controller = new AbortController()
   let timer: Timer | undefined
   const ask = (): void => askIfThere(response, clock, (next) => (timer = next))
-  // Of the request: a response has it only when those before it on the connection were sent.
+  // Taken from the request: a response has the socket only when those before it on the connection
+  // were sent.
   const { socket } = response.req
   const asking = askersOf(socket).add(ask)
   if (socket.readableEnded) ask()

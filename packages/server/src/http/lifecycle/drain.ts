@@ -38,7 +38,7 @@ export class Drain {
   readonly #settings: DrainSettings
   readonly #ended = Promise.withResolvers<Drained>()
   readonly #life: Life
-  /** Of the caller that began it. */
+  /** Deadline of the caller that began the drain. */
   #deadline: number
   #drained: Drained = { isClean: true }
   #isHurried = false

@@ -26,7 +26,7 @@ export class Buckets {
   }
 }
 
-/** Of durations in milliseconds, each known to within 3 %. */
+/** Samples of durations in milliseconds, each known to within 3 %. */
 export function histogramSamples(histogram: Histogram, labels: Labels): Sample[] {
   const counts = bucketEnds.map((end) => histogram.countUpTo(end * 1_000))
   return samplesOf(counts, histogram.count, histogram.sum / 1_000, labels)

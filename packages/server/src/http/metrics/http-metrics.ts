@@ -72,7 +72,7 @@ export function httpMetrics(options: Omit<AdminOptions, 'rooms'>): readonly Metr
       : [
           counter(
             'heddle_log_lines_total',
-            'Lines of the structured log, by what became of them.',
+            'Lines of the structured log, by outcome.',
             [
               { labels: { outcome: 'written' }, value: log.written },
               { labels: { outcome: 'dropped' }, value: log.dropped },

@@ -58,7 +58,7 @@ export class RouteMetrics {
       },
       counter(
         'heddle_http_broken_pipes_total',
-        'Answers whose client left before their end, by route.',
+        'Responses whose client disconnected before their end, by route.',
         Array.from(this.#broken, ([route, value]) => ({ labels: { route }, value })),
       ),
     ]
