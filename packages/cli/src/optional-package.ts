@@ -1,7 +1,7 @@
 /** Commands whose package is installed on request: users of one command do not install the others. */
 import { readVersion } from './version.ts'
 
-/** By package: what it is for. */
+/** Keyed by package: its purpose. */
 const commands: Readonly<Record<string, string>> = {
   '@heddle/analyze': 'heddle analyze',
   '@heddle/release': 'heddle release',

@@ -3,7 +3,7 @@ import type { FailOn, Level, LoadedConfig, RuleSetting } from '@heddle/analyze'
 import path from 'node:path'
 import { isForPeople, type Format } from './choices.ts'
 
-/** As they were typed. */
+/** The flags as they were typed. */
 export interface AnalyzeFlags {
   readonly targets: readonly string[]
   readonly format: Format | undefined

@@ -23,7 +23,10 @@ export function parseDuration(text: string): number {
   )
 }
 
-/** As {@link parseDuration}, always with a unit: `--older-than 30` must not mean 30 milliseconds. */
+/**
+ * Like {@link parseDuration}, but the unit is required: `--older-than 30` must not mean 30
+ * milliseconds.
+ */
 export function parseAge(text: string): number {
   const [, number, unit] = typed.exec(text) ?? []
   const ms = unit === undefined ? NaN : Number(number) * units[unit]!

@@ -23,7 +23,7 @@ export function parseBytes(text: string): number {
   throw new InvalidArgumentError('Expected a number of bytes: 67108864, 64MiB, 2GB.')
 }
 
-/** As {@link parseBytes}, always with a unit: `--max-size 500` must not mean 500 bytes. */
+/** Like {@link parseBytes}, but the unit is required: `--max-size 500` must not mean 500 bytes. */
 export function parseSize(text: string): number {
   const { bytes, hasUnit } = readSize(text)
   if (hasUnit && isSize(bytes)) return bytes
@@ -42,7 +42,7 @@ function isSize(bytes: number): boolean {
   return bytes >= 1 && Number.isSafeInteger(bytes)
 }
 
-/** As parseSize() takes it, in the largest unit that needs no fraction. */
+/** Formats for parseSize(), in the largest unit that needs no fraction. */
 export function formatSize(bytes: number): string {
   const [unit, size] = Object.entries(units).findLast(([, n]) => bytes % n === 0) ?? ['kB', 1e3]
   return `${bytes / size}${unit}`

@@ -40,7 +40,7 @@ export function analyzeCommand(): Command {
       ),
     )
     .option('-b, --baseline <file>', 'findings that were there before')
-    .option('--write-baseline', 'write what is found now to the baseline')
+    .option('--write-baseline', 'write the current findings to the baseline')
     .addOption(
       new Option('--fail-on <what>', 'which findings make the exit code 1 (default: new)').choices(
         failOnChoices,

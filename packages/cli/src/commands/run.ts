@@ -116,7 +116,7 @@ export function runCommand({ rest }: CommandContext): Command {
         '  $ heddle run build.ts --only test lint --quiet',
         '  $ heddle run build.ts --graph mermaid',
         '  $ heddle run report.ts --json -- --month 2026-10 | tail -n 1',
-        '\nA module may also export `options`, as run() takes them; what is typed here counts more.',
+        '\nA module may also export `options`, as run() takes them; options of the command line take precedence.',
         '\nWhile it runs: p pause, r resume, q cancel (again: abort), f filter, a all, w window, l log, ? help.',
         'SIGUSR1 pauses and SIGUSR2 resumes. SIGTERM cancels; while everything sleeps it only ends the process: resume it later.',
         exitCodeHelp({

@@ -96,7 +96,7 @@ interface ListFlags extends CommonFlags {
 function listCommand(): Command {
   const command = new Command('list')
     .usage('[options]')
-    // As the default it is given what was meant as another command.
+    // As the default command, it gets words that were meant as another command.
     .argument('[word...]')
     .summary('list the runs of a journal, newest first (the default)')
     .description(
@@ -138,10 +138,10 @@ interface ShowFlags extends CommonFlags {
 
 function showCommand(): Command {
   const command = new Command('show')
-    .summary('show one run, as it stands or as it stood')
+    .summary('show one run, now or at an earlier moment')
     .description(
       'Show one run: its jobs with state, place, attempts, waiting and running time, and all errors.\n' +
-        'With --at, as it stood at any point of its past.',
+        'With --at, as it was at that moment of its past.',
     )
     .argument('<run>', runArgument)
     .addOption(
@@ -250,7 +250,7 @@ function compareCommand(): Command {
     .addOption(
       new Option(
         '--fail-on-slower <percent>',
-        'exit with 1 if the second took so much longer, or did not succeed as the first did',
+        'exit with 1 if the second took this much longer, or did not succeed where the first did',
       ).argParser(parsePercent),
     )
     .option('--all', 'every change, also of a large graph')
@@ -277,7 +277,7 @@ function cancelCommand(): Command {
   const command = new Command('cancel')
     .summary('ask the process that runs a run to cancel it')
     .description(
-      'Ask the process that runs a run to cancel it: what runs may finish, the rest is skipped.\n' +
+      'Ask the process that runs a run to cancel it: running jobs may finish, the rest is skipped.\n' +
         'It reads the message within a second, on this machine.',
     )
     .argument('<run>', runArgument)
@@ -340,7 +340,7 @@ function pruneCommand(): Command {
         'says so. Without --yes nothing is removed: it only says what would be.',
     )
     .addOption(
-      new Option('--older-than <age>', 'runs that ended so long ago: 12h, 30d, 8w').argParser(
+      new Option('--older-than <age>', 'runs that ended at least this long ago: 12h, 30d, 8w').argParser(
         parseAge,
       ),
     )

@@ -95,7 +95,7 @@ export function serveCommand(): Command {
         '  $ heddle serve --port 0 --store memory --json',
         '  $ heddle serve --store postgres://db/app --host 0.0.0.0 --advertise http://10.0.0.5:4500 --cluster-secret-file secret',
         '  $ curl "http://127.0.0.1:4500/jobs/square?wait=5000" --json 12',
-        '\nSIGTERM and SIGINT drain: no new work, what was admitted is finished. A second one stops at once.',
+        '\nSIGTERM and SIGINT drain: the server refuses new work and finishes what it has admitted. A second one stops at once.',
         exitCodeHelp({
           0: 'it was drained: everything that was admitted has ended',
           1: 'work was cut off at the deadline, or by an error that no job has caught',

@@ -12,7 +12,7 @@ export interface CommandEntry {
   readonly load: (context: CommandContext) => Promise<Command>
 }
 
-/** By name, in the order in which the help lists them. */
+/** Keyed by name, in the order in which the help lists them. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
   run: {
     summary: 'run the graph that a module exports',

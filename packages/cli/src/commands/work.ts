@@ -62,7 +62,7 @@ export function workCommand(): Command {
     .addOption(
       new Option(
         '--stop-deadline <ms>',
-        'how long a stop waits for what runs; also 90s, 5min (default: 30s)',
+        'how long a stop waits for running jobs; also 90s, 5min (default: 30s)',
       ).argParser(parseDuration),
     )
     .option('--json', 'one JSON object per event and line')
@@ -73,7 +73,7 @@ export function workCommand(): Command {
         '\nExamples:',
         '  $ heddle work --server http://127.0.0.1:4500 --jobs jobs.ts',
         '  $ HEDDLE_TOKEN=… heddle work --server https://host:4500 --capability gpu --exit-when-idle',
-        '\nSIGTERM and SIGINT stop: what runs may finish until the deadline, the rest is handed back.',
+        '\nSIGTERM and SIGINT stop: running jobs may finish until the deadline, the rest is handed back.',
         exitCodeHelp({
           0: 'it was stopped, or there is no work and --exit-when-idle was given',
           1: 'its connections failed in a way that only a new process repairs: start it again',

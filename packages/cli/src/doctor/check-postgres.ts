@@ -107,7 +107,7 @@ function checkClock({ clockDifference }: PostgresReport): Check {
 }
 
 function checkDurability({ risks }: PostgresReport): Check {
-  const found = risks.length === 0 ? 'what is committed is on the medium' : risks.join(', ')
+  const found = risks.length === 0 ? 'committed data is on the disk' : risks.join(', ')
   const help = 'What was acknowledged can be lost with power, or with a fail-over: set them on.'
   return check('durability', risks.length === 0, found, [help])
 }

@@ -35,7 +35,7 @@ export async function checkModuleType(folder: string, read: ReadText = readText)
       return { name, ok: false, found: `${file}: ${formatError(error)}`, help }
     }
     if (at === path.dirname(at)) {
-      const found = 'no package.json here or above: Node tells ES modules by their syntax'
+      const found = 'no package.json here or above: Node recognizes ES modules by their syntax'
       return { name, ok: true, found }
     }
   }

@@ -57,13 +57,13 @@ export function checkThreads(): Promise<Check> {
 }
 
 export function checkLoopWatch(): Promise<Check> {
-  const help = 'Loop gaps are measured, but without saying who caused them.'
+  const help = 'Loop gaps are measured, but without naming the job that caused them.'
   return runCheck('loop watch', help, async () => {
     await using watch = new LoopWatch()
     await watch.start()
     const { blindness } = watch.stats()
     if (blindness !== undefined) throw new Error(blindness)
-    return 'names who blocks the event loop'
+    return 'names the code that blocks the event loop'
   })
 }
 

@@ -1,9 +1,9 @@
 /** The files of a first project. A test runs all of them. */
 
 export interface ProjectOptions {
-  /** Of the package. */
+  /** Name of the package. */
   readonly name: string
-  /** Of heddle: the project gets the one that made it. */
+  /** Version of heddle: the project gets the version that made it. */
   readonly version: string
   readonly isService: boolean
 }
@@ -123,7 +123,7 @@ CMD ["npx", "heddle", "serve", "--jobs", "src/jobs.ts", "--host", "0.0.0.0"]
 
 const ignored = 'node_modules\n.heddle\n'
 
-/** By path. */
+/** Keyed by path. */
 export function filesOf({ isService }: ProjectOptions): Readonly<Record<string, string>> {
   return {
     'src/jobs.ts': jobs,

@@ -30,7 +30,7 @@ interface Forecast {
   ended: boolean
 }
 
-/** Of a large graph, so many nodes that have ended are enough. */
+/** In a large graph, this many ended nodes are enough. */
 const mostNeeded = 20
 
 const endStates = new Set(['succeeded', 'failed', 'blocked', 'skipped', 'cancelled'])

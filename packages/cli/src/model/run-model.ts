@@ -54,13 +54,13 @@ export interface NodeRow {
   readonly job: JobRow
   /** How often a failed attempt is tried again. */
   readonly retries: number
-  /** As it is shown: see M5. */
+  /** The state that is shown: see M5. */
   state: NodeState
   /** Whether the scheduler has it as suspended. */
   isSuspended: boolean
   /** The sub-graph that it belongs to. */
   readonly parent: NodeRow | undefined
-  /** Of a node that has parts. */
+  /** Only for a node that has parts. */
   activity: Activity | undefined
   /** Parts that have not ended, at most a window of a map: their states. */
   parts: Map<string, PartState> | undefined
@@ -74,7 +74,7 @@ export interface NodeRow {
   progress: string | undefined
   /** What it waits for while it is suspended, as far as that was asked for. Printable. */
   waitsFor: string | undefined
-  /** Of the last attempt that failed, in one printable line. */
+  /** The problem of the last failed attempt, in one printable line. */
   problem: string | undefined
   /** Printable. */
   blockedBy: string | undefined
@@ -255,9 +255,9 @@ export class RunModel {
   }
 
   /**
-   * What will start next, as far as that is known: the first ready nodes, and the first waiting ones in
-   * graph order. Each group gets half of the limit, and what the other one leaves. Of a job with many nodes in one state
-   * only the first is there.
+   * The nodes that will start next, as far as known: the first ready nodes, and the first waiting
+   * nodes in graph order. Each group gets half of the limit, and what the other group leaves. A job
+   * with many nodes in one state is represented by the first of them.
    */
   upcoming(limit: number): NodeRow[] {
     const ready = this.#firstReady(limit)
@@ -431,7 +431,7 @@ export class RunModel {
 /** Waiting nodes that are looked at: of a job with many only the first is shown. */
 const waitingLookedAt = 100
 
-/** Of nodes of one job, as many as are one line, only the first. */
+/** Keeps only the first of the nodes that share one line. */
 function firstOfGroups(rows: readonly NodeRow[]): NodeRow[] {
   const seen = new Set<JobRow>()
   return rows.filter(({ job, state }) => {

@@ -12,7 +12,9 @@ export interface FailedElements {
 
 const mostShown = 3
 
-/** Of the maps of the graph itself: those of a sub-graph belong to its own result. */
+/**
+ * Failed elements in the maps of the graph itself: those of a sub-graph belong to its own result.
+ */
 export function failedElements(graph: Graph, result: GraphResult): FailedElements[] {
   const found: FailedElements[] = []
   const succeeded = new Set([...result.succeeded, ...result.reused])

@@ -202,7 +202,7 @@ export class PlainReporter implements Reporter {
   }
 }
 
-/** As the scheduler has it: a map at work is shown as running, and is suspended. */
+/** The state in the scheduler: a working map is shown as running, but is suspended. */
 function stateOf(row: NodeRow | undefined): string | undefined {
   return row?.isSuspended === true ? 'suspended' : row?.state
 }

@@ -64,7 +64,7 @@ export class Printer {
           color: this.#choice.color,
           symbols: this.symbols,
           onFailure: (error) =>
-            this.#err.line(`heddle: the live view failed, the run goes on: ${formatError(error)}`),
+            this.#err.line(`heddle: the live view failed, the run continues: ${formatError(error)}`),
         })
       }
     }

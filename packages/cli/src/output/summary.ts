@@ -32,7 +32,7 @@ const failuresShown = 20
 const blockedShown = 8
 const pathShown = 8
 const framesShown = 3
-/** Of the errors that one error stands for. */
+/** How many errors of an AggregateError are shown. */
 const partsShown = 5
 
 export function summaryLines(input: SummaryInput): Line[] {
@@ -224,7 +224,7 @@ function figureLines(input: SummaryInput): Line[] {
   } else if (gap !== undefined) {
     add('event loop', span(`stood still for ${formatDuration(gap.ms)}: ${gap.blame}`))
     const advice = gap.byJob ? "; place: 'thread' takes such work off it" : ''
-    add('', span(`meanwhile nothing else went on${advice}`, 'dim'))
+    add('', span(`nothing else ran during that time${advice}`, 'dim'))
   }
   if (result.run !== undefined) add('run', span(`${result.run} in ${journal ?? 'memory'}`))
   if (resume !== undefined) add('resume with', command(resume, 'bold'))

@@ -26,7 +26,7 @@ export function terminalPrompt(
       }
     },
     show: (registry, address) => {
-      reporter()?.notice(`${registry} wants you to log in: open ${address}`)
+      reporter()?.notice(`${registry} requires you to log in: open ${address}`)
     },
   }
 }

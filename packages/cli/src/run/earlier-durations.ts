@@ -22,7 +22,7 @@ export async function earlierDurations(
   let room = nodesUsed
   for (const run of same.slice(0, runsUsed)) {
     room -= nodesOf(run)
-    // Of so many nodes the average speed says as much.
+    // This many nodes are enough for the average speed.
     if (room < 0) break
     collect(await journal.snapshot(run.id), durations)
   }

@@ -110,7 +110,7 @@ class RunExecution {
   /** The whole graph of the module. */
   #graph: Graph | undefined
   #worstGap: LoopGap | undefined
-  /** As the journal has it. */
+  /** The critical path in the journal. */
   #recordedPath: CriticalPath | undefined
   /** Undefined until the summary is printed. */
   #shownPath: CriticalPath | undefined
@@ -313,7 +313,7 @@ class RunExecution {
     await this.#background.join()
     const { longest } = this.#watch.stats()
     const gap = this.#worstGap
-    // Of a short one it is known how late the next look was, not when it began.
+    // For a short gap only the lateness of the next sample is known, not when the gap began.
     const longestGap = longest < gapInterval ? longest + gapInterval : longest
     const criticalPath = this.#recordedPath ?? (await this.#run!.scheduler.criticalPath())
     this.#printer.printLines(
@@ -389,7 +389,7 @@ class RunExecution {
       const how = this.#isLeft
         ? 'the process ends, and the run is left as it is: all of it sleeps or waits for signals'
         : this.#isAsked
-          ? 'ended at once, as asked: what was running was not waited for'
+          ? 'ended at once, as requested, without waiting for running jobs'
           : 'the process was ended (process.exit) before the run was over'
       this.#reportError(how)
       this.#hintResume()

@@ -31,7 +31,7 @@ export function helpForUnreadable(error: unknown): string | undefined {
 export interface HelpContext {
   readonly file: string
   readonly key: string | undefined
-  /** Of the module, once it is there. */
+  /** The graph of the module, once it is loaded. */
   readonly graph: Graph | undefined
 }
 

@@ -1,7 +1,10 @@
 /** Where the critical path of a run that has ended is taken from: the journal, or the scheduler of this process. */
 import type { GraphResult, Run } from '@heddle/core'
 
-/** Of more nodes the critical path is that of the scheduler: to read them back takes as long as a person notices. */
+/**
+ * Above this many nodes the scheduler's critical path is used: reading the nodes back takes
+ * noticeably long.
+ */
 const mostNodesReadBack = 20_000
 
 /** Whether the scheduler of this process does not know everything that ran, or the run is small enough to be read back. */

@@ -31,7 +31,7 @@ export interface RunSettings {
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
-  /** Of `heddle runs retry`: what was typed for it, where the rest comes from the journal. */
+  /** For `heddle runs retry`: the options that were typed; the others come from the journal. */
   readonly retried?: {
     readonly file: string | undefined
     readonly args: readonly string[]

@@ -1,6 +1,6 @@
 import { runTime, type NodeRecord } from '@heddle/core/lowlevel'
 
-/** Of nodes that are only long: a few say where the time goes, more say the same again. */
+/** How many long nodes are shown: a few show where the time goes, more add nothing. */
 const longestShown = 12
 
 /**

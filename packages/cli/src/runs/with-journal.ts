@@ -36,7 +36,7 @@ export interface JournalCommandSettings {
 export interface Surface {
   readonly symbols: Symbols
   readonly timelineSymbols: TimelineSymbols
-  /** Of the terminal; undefined where there is none: then tables are as wide as they are. */
+  /** Width of the terminal; undefined without one: then tables have their natural width. */
   readonly columns: number | undefined
   /** Wall time. */
   readonly now: number
@@ -51,7 +51,7 @@ export interface JournalContext extends Surface {
   printLines(lines: readonly Line[], width?: number): void
   /** The one object for programs. */
   answer(object: object): void
-  /** As it is. */
+  /** Prints the text unchanged. */
   print(text: string): void
 }
 

@@ -106,7 +106,7 @@ class ServeSession {
       limits: {
         loop,
         ...options.limits,
-        // Of the module, and of the server beside it or instead.
+        // Limits of the module, with those of the server added or taking precedence.
         resources: { ...resources, ...options.limits.resources },
       },
       onLog: (line) => this.#narrator.log(line),

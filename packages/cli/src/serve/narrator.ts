@@ -57,10 +57,10 @@ export class Narrator {
 
   stopped({ isClean, isStoreFailed = false }: Drained, isDurable: boolean): void {
     const cut = isDurable
-      ? 'work was cut off; what was acknowledged is done after the next start'
+      ? 'work was cut off; acknowledged jobs run after the next start'
       : 'work was cut off'
     const lost =
-      'the store could not be written; what was acknowledged may be done again after the next start'
+      'the store could not be written; acknowledged jobs may run again after the next start'
     const end = isClean ? 'everything that was admitted has ended' : isStoreFailed ? lost : cut
     this.#say('stopped', end)
     this.#printObject({ ok: isClean, type: 'stopped' })

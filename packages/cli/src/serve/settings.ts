@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander'
 import type { ServerConfig, ServerLimits } from '@heddle/server'
 
-/** As they are typed. */
+/** The flags as they are typed. */
 export interface ServeFlags {
   readonly config?: string
   readonly jobs: string

@@ -13,7 +13,7 @@ export interface AddSettings extends PeopleSettings {
   readonly tenant: string | undefined
   /** The password is the first line of standard input. */
   readonly isPasswordGiven: boolean
-  /** Of the server, for the link. */
+  /** Address of the server, for the link. */
   readonly url: string
 }
 
@@ -91,7 +91,7 @@ export function rotateKey(
     line(
       endSessions
         ? `Rotated the key of cookies, and ended ${ended} sessions: everyone logs in again.`
-        : 'Rotated the key of cookies. Sessions go on, and get the new signature as they are used.',
+        : 'Rotated the key of cookies. Sessions continue, and get the new signature when they are next used.',
     )
     answer({ sessionsEnded: ended })
   })

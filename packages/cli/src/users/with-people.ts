@@ -51,5 +51,5 @@ export async function withPeople(
   }
 }
 
-/** By whom changes are made that come from the command line. */
+/** The author of changes that come from the command line. */
 export const commandLine = { by: 'command line', address: 'local' } as const

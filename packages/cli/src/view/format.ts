@@ -9,7 +9,7 @@ export function formatDuration(ms: number): string {
   return formatAge(ms)
 }
 
-/** As {@link formatDuration}, in whole seconds: for what is shown while it grows. */
+/** Like {@link formatDuration}, in whole seconds: for values that are shown while they grow. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 60) return `${seconds} s`
@@ -23,7 +23,7 @@ export function formatRemaining(ms: number): string {
   return ms === Infinity ? ', end not known' : `, about ${formatAge(Math.max(1_000, ms))} left`
 }
 
-/** As {@link formatAge}, with tenths of a second up to a minute: for what runs. */
+/** Like {@link formatAge}, with tenths of a second up to a minute: for running work. */
 export function formatRunning(ms: number): string {
   return ms < 59_950 ? `${Math.max(0, ms / 1_000).toFixed(1)} s` : formatAge(ms)
 }
@@ -77,7 +77,10 @@ export function formatError(error: unknown): string {
   return name === 'Error' || name === 'HeddleError' ? message : `${name}: ${message}`
 }
 
-/** As {@link formatError}, with what lies beneath it: `TypeError: fetch failed (connect ECONNREFUSED 127.0.0.1:9)`. */
+/**
+ * Like {@link formatError}, with the underlying cause: `TypeError: fetch failed (connect
+ * ECONNREFUSED 127.0.0.1:9)`.
+ */
 export function formatErrorWithCause(error: unknown): string {
   const text = formatError(error)
   const cause = error instanceof Error ? error.cause : undefined

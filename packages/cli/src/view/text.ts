@@ -35,12 +35,12 @@ export function printable(text: string): string {
   return stripVTControlCharacters(text.replace(strings, '')).replace(unsafe, visible)
 }
 
-/** The lines of a text, each printable. Of a line that overwrites itself, the last version. */
+/** The lines of a text, each printable. For a line that overwrites itself, the last version. */
 export function printableLines(text: string): string[] {
   return splitLines(text).map(printable)
 }
 
-/** As {@link printableLines}, with colours kept and closed at the end of each line. */
+/** Like {@link printableLines}, with colours kept and closed at the end of each line. */
 export function colorfulLines(text: string): string[] {
   return splitLines(text).map((line) => {
     const colors = line.match(color)
@@ -133,7 +133,7 @@ export function truncateStart(text: string, columns: number, ellipsis = '…'): 
   return ellipsis + (widthOf(parts) >= room / 3 ? parts : kept)
 }
 
-/** As {@link truncate}, without a part of a word: where no word fits there is only the ellipsis. */
+/** Like {@link truncate}, but never cuts a word: where no word fits, only the ellipsis remains. */
 export function truncateWords(text: string, columns: number, ellipsis = '…'): string {
   if (widthOf(text) <= columns) return text
   const room = columns - widthOf(ellipsis)

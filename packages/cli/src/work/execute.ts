@@ -131,7 +131,7 @@ function stopOnSignals(worker: Worker, { stopDeadline }: WorkSettings, printer: 
       if (isStopping) process.exit(code)
       isStopping = true
       printer.answer({ type: 'stopping', by: signal })
-      say(printer, 'stopping', `${signal}: what runs may finish, again to stop at once`)
+      say(printer, 'stopping', `${signal}: running jobs may finish; send it again to stop at once`)
       // run() reports the end; a stop that fails must not end the process with a stack.
       worker.stop({ deadline: stopDeadline }).catch((error: unknown) => {
         printer.printErrorLines(errorLines(error))

@@ -1,10 +1,10 @@
 /**
- * What a person sees of a worker: what it runs, how fast, when it last heard of the server, and why it gets nothing.
+ * What a person sees of a worker: what it runs, how fast, when the server last answered, and why it gets nothing.
  *
  *     working      2 of 4 leases
  *       render     c-5b0f….3   40 of 100 units   12 s
  *     speed        3.4 units/s, 17 leases finished, 1 failed
- *     server       https://host:4500, heard of 2 s ago
+ *     server       https://host:4500, last seen 2 s ago
  *     idle         job render needs capability gpu
  */
 import type { WorkerEvent } from '@heddle/worker'
@@ -75,7 +75,7 @@ export class WorkView {
     }
   }
 
-  /** `silence`: milliseconds since the server was heard of. */
+  /** `silence`: milliseconds since the last answer of the server. */
   lines(now: number, silence: number): Line[] {
     const lines: Line[] = []
     const count = this.#running.size
@@ -89,7 +89,7 @@ export class WorkView {
     }
     if (count > listed) lines.push([span(`  and ${count - listed} more`, 'dim')])
     lines.push(row('speed', this.#speed(now)))
-    const heard = this.#isConnected ? `heard of ${formatAge(silence)} ago` : 'not reached yet'
+    const heard = this.#isConnected ? `last seen ${formatAge(silence)} ago` : 'not reached yet'
     lines.push(row('server', `${printable(this.#server)}, ${heard}`))
     if (this.#idle !== undefined) lines.push(row('idle', printable(this.#idle), 'yellow'))
     const trouble = this.#troubleNow(now, silence)
@@ -97,7 +97,7 @@ export class WorkView {
     return lines
   }
 
-  /** It is over when the server was heard of since; people have some time to read it. */
+  /** It is over when the server has answered since; people have some time to read it. */
   #troubleNow(now: number, silence: number): string | undefined {
     if (this.#trouble === undefined) return undefined
     const { text, at } = this.#trouble

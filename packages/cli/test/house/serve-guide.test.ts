@@ -24,7 +24,7 @@ test('docs/guide/serve.md: every curl answers what is printed below it', { skip 
   writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(path.join(folder, 'jobs.ts'), fences.join('\n'))
 
-  // As many threads as the machine of the reader may have: what the page says must not depend on it.
+  // Uses a fixed number of threads: the page must not depend on the machine of its reader.
   using program = new Program(['serve', '--port', '0', '--threads', '2'], { cwd: folder })
   const [, url] = await program.printed(
     /serving +3 jobs on (\S+): nap, square, words; store sqlite/,

@@ -130,7 +130,7 @@ test('a failure knows how many nodes it blocks; a retry when it is due', () => {
   )
 })
 
-/** As graphOf(), with a job of its own for each node. */
+/** Like graphOf(), with a separate job for each node. */
 function graphOfJobs(...nodes: readonly string[]): Graph {
   const graph = new Graph()
   for (const text of nodes) {

@@ -64,7 +64,7 @@ test(
     program.process.kill('SIGINT')
     assert.equal(await program.ended(), 130)
     assert.doesNotMatch(program.stdout, /cancelled: |\d stopped/)
-    assert.match(program.stderr, /ended at once, as asked: what was running was not waited for/)
+    assert.match(program.stderr, /ended at once, as requested, without waiting for running jobs/)
   },
 )
 

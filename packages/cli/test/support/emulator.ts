@@ -1,5 +1,5 @@
 /**
- * As much of a terminal as the screen uses: what a person would see, and could scroll back to.
+ * The part of a terminal that the screen uses: what a person would see, and could scroll back to.
  *
  * Lines are kept as the program wrote them, so that a resize can wrap them again as terminals do.
  */

@@ -48,7 +48,7 @@ test('the key of cookies is rotated; with --end-sessions everyone has to log in 
   await withFolder(async (cwd) => {
     const kept = await runProgram(['users', 'rotate-key'], { cwd })
     assert.deepEqual([kept.code, kept.stderr], [0, ''])
-    assert.match(kept.stdout, /Sessions go on/)
+    assert.match(kept.stdout, /Sessions continue/)
     const ended = await runProgram(['users', 'rotate-key', '--end-sessions', '--json'], { cwd })
     assert.deepEqual(JSON.parse(ended.stdout), { ok: true, sessionsEnded: 0 })
   })

@@ -21,7 +21,7 @@ test('a worker shows what it runs, its speed, its last contact, and why it gets 
     'working     1 of 4 leases',
     '  render   c-1.1   40 of 100 units   10.0 s',
     'speed       4.0/s units, 0 leases finished',
-    'server      https://host:4500, heard of 2 s ago',
+    'server      https://host:4500, last seen 2 s ago',
   ])
   view.see({ kind: 'ended', lease: 'c-1.1', job: 'render', outcome: 'finished' }, 12_000)
   view.see({ kind: 'started', lease: 'c-1.2', job: 'render' }, 12_000)
@@ -30,12 +30,12 @@ test('a worker shows what it runs, its speed, its last contact, and why it gets 
   assert.deepEqual(shown(view, 200_000, 65_000), [
     'working     0 of 4 leases',
     'speed       1 lease finished, 1 failed',
-    'server      https://host:4500, heard of 1 min 05 s ago',
+    'server      https://host:4500, last seen 1 min 05 s ago',
     'idle        job x needs capability gpu',
   ])
 })
 
-test('trouble is shown while the server is silent, and for half a minute after it was heard of again', () => {
+test('trouble is shown while the server is silent, and for half a minute after it answers again', () => {
   const view = new WorkView('https://host:4500', 4)
   view.see({ kind: 'connected', worker: 'w', name: 'rack-1', protocol: 1 }, 0)
   view.see({ kind: 'trouble', message: 'connection refused' }, 10_000)
@@ -44,5 +44,5 @@ test('trouble is shown while the server is silent, and for half a minute after i
   const trouble = 'trouble     connection refused'
   assert.equal(last(100_000, 95_000), trouble)
   assert.equal(last(39_999, 1_000), trouble)
-  assert.equal(last(40_000, 1_000), 'server      https://host:4500, heard of 1 s ago')
+  assert.equal(last(40_000, 1_000), 'server      https://host:4500, last seen 1 s ago')
 })

@@ -43,7 +43,7 @@ export function axisOf(scale: Scale, symbols: TimelineSymbols): Line {
   return [span(cells.join('').trimEnd(), 'dim')]
 }
 
-/** As fine as the ticks are: 12 s and 12 s beside each other would say nothing. */
+/** With the precision of the ticks: two neighbours that both read 12 s would say nothing. */
 function formatTick(time: number, step: number): string {
   const isFine = step < 1_000 && time >= 1_000 && time < 60_000
   return isFine ? `${(time / 1_000).toFixed(step < 100 ? 2 : 1)} s` : formatDuration(time)

@@ -37,7 +37,7 @@ export function lanesOf(rows: readonly TimelineRow[], kept: ReadonlySet<string>)
     .filter(({ all }) => all.length > 0)
 }
 
-/** By job, the largest first; what is left over is one group. */
+/** Groups rows by job, the largest group first; the remaining rows form one group. */
 function groupsOf(rows: readonly TimelineRow[]): RowGroup[] {
   const byJob = [...Map.groupBy(rows, ({ job }) => job)]
     .map(([job, own]): RowGroup => ({ job, rows: own }))
