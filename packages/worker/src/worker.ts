@@ -45,7 +45,10 @@ import { LeaseRoom, type WorkerConcurrency } from './runner/lease-room.ts'
 import { mayRetry, runJob, type AttemptIdentity } from './runner/run-job.ts'
 
 export interface WorkerOptions {
-  /** The address of the server: `https://host:4500`. Of several on one PostgreSQL, separated by commas: the next is used when one is away. */
+  /**
+   * The address of the server: `https://host:4500`. If several share one PostgreSQL, all of them,
+   * separated by commas: the next is used when one is away.
+   */
   readonly server: string
   readonly token?: string | undefined
   /** Jobs, or what a module exports. */

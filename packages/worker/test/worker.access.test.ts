@@ -102,7 +102,7 @@ test('S133 B1: the leases of a blocked user end on a server that did not block i
     })
     const end = worker.run()
     await started.promise
-    // As `heddle users block` does, in another process.
+    // Does what `heddle users block` does, in another process.
     await people.changeUser('ann', { state: 'blocked' })
     await people.audit({ ...audited, action: 'user blocked', target: 'ann' })
     const since = performance.now()

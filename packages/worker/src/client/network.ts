@@ -73,7 +73,7 @@ export class Network {
     )
   }
 
-  /** Milliseconds since the server was heard of. */
+  /** Milliseconds since the last answer of the server. */
   get silence(): number {
     return this.#kernel.clock.now() - this.#lastContact
   }

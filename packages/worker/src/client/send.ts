@@ -37,7 +37,7 @@ export interface Upload {
   readonly path: string
   readonly file: string
   readonly start: number
-  /** Of the whole file. */
+  /** Length of the whole file. */
   readonly length: number
   readonly within: number
 }
@@ -73,7 +73,7 @@ export class Sender {
     return this.#post({ path, body, agent, within })
   }
 
-  /** As post(), over the connection of claims; `cancel` ends it earlier. */
+  /** Like post(), over the connection of claims; `cancel` ends it earlier. */
   postSlow(path: string, body: string, within: number, cancel: AbortSignal): Promise<Answer> {
     return this.#post({ path, body, agent: this.#slow, within, cancel })
   }
@@ -88,7 +88,7 @@ export class Sender {
     })
   }
 
-  /** As post(). */
+  /** Like post(). */
   get(path: string, within: number): Promise<Answer> {
     return this.#send(
       { method: 'GET', path, headers: {}, agent: this.#quick, within },
@@ -98,7 +98,7 @@ export class Sender {
     )
   }
 
-  /** As get(): the body of the answer goes into a file, at the pace of the disk. */
+  /** Like get(): the body of the answer goes into a file, at the pace of the disk. */
   download(path: string, file: string, within: number): Promise<Answer> {
     return this.#send(
       { method: 'GET', path, headers: {}, agent: this.#slow, within, file },
@@ -108,7 +108,7 @@ export class Sender {
     )
   }
 
-  /** As post(): the bytes of a file, from `start` on. */
+  /** Like post(): sends the bytes of a file, from `start` on. */
   put({ path, file, start, length, within }: Upload): Promise<Answer> {
     const headers = {
       'content-type': 'application/octet-stream',

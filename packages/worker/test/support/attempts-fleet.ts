@@ -108,7 +108,7 @@ export class AttemptsFleet implements AsyncDisposable {
   }
 }
 
-/** Of attempts on the worker: what jobs did, and what the worker has said about it. */
+/** Counts of attempts on the worker: what jobs did, and what the worker has reported. */
 interface Counts {
   began: number
   ended: number

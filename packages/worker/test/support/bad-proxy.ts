@@ -52,7 +52,7 @@ export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposa
     request.resume()
     this.#note(`${path} ${trouble}`)
     switch (trouble) {
-      // As a connection whose other end is gone: the request was taken, and nothing follows.
+      // Simulates a connection whose other end is gone: the request was taken, and nothing follows.
       case 'silence':
         return
       case 'reset':

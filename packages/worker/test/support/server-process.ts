@@ -30,7 +30,7 @@ export class ServerProcess implements AsyncDisposable {
     throw new Error('the server ended before it listened')
   }
 
-  /** As a power cut: nothing is written, no connection is closed by the program. */
+  /** Simulates a power cut: nothing is written, no connection is closed by the program. */
   async kill(): Promise<void> {
     const child = this.#process
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
