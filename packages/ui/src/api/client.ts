@@ -25,7 +25,7 @@ export async function call<R extends Route>(route: R, ...options: Given<R>): Pro
   return (await callWithHead(route, ...options)).body
 }
 
-/** As {@link call}, with the status and the headers of the answer. */
+/** Like {@link call}, with the status and the headers of the answer. */
 export async function callWithHead<R extends Route>(
   route: R,
   ...options: Given<R>

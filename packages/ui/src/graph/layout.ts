@@ -20,7 +20,7 @@ export interface Layout {
   readonly rank: Int32Array
   /** Place inside its rank, from the top. */
   readonly order: Int32Array
-  /** Of the middle of each node, in units of `spacing`. */
+  /** Position of the middle of each node, in units of `spacing`. */
   readonly x: Float32Array
   readonly y: Float32Array
   readonly ranks: number

@@ -12,7 +12,7 @@ export interface Colours {
   readonly surface: string
   readonly sunken: string
   readonly accent: string
-  /** By index of `nodeStates`. */
+  /** Indexed like `nodeStates`. */
   readonly states: readonly string[]
   readonly grounds: readonly string[]
   readonly texts: readonly string[]

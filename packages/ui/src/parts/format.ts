@@ -64,7 +64,7 @@ export function formatCount(count: number): string {
   return integers.format(count)
 }
 
-/** Of something in a second: `4.0`, `13,527`. */
+/** Formats a rate per second: `4.0`, `13,527`. */
 export function formatRate(rate: number): string {
   return rate < 9.95 ? rate.toFixed(1) : formatCount(Math.round(rate))
 }

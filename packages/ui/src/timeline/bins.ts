@@ -11,7 +11,7 @@ export interface Span {
   /** Pixels. */
   readonly from: number
   readonly to: number
-  /** As given by `colour`; 0 is nothing. */
+  /** The value that `colour` gave; 0 is nothing. */
   readonly colour: number
 }
 

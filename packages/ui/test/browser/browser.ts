@@ -8,7 +8,7 @@ const stepLimit = 120_000
 
 let shared: Promise<Browser> | undefined
 
-// Of the whole file: whoever imports this has one browser for all of its tests.
+// Runs after the whole file: every file that imports this has one browser for all of its tests.
 after(async () => (await shared)?.close())
 
 export interface OpenPage {
@@ -36,7 +36,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     locale: 'en-GB',
     timezoneId: 'UTC',
   })
-  // Of each step: a page that does not come to it fails here, and says at what.
+  // Limit of each step: a page that does not get there fails here, and names the step.
   context.setDefaultTimeout(stepLimit)
   const page = await context.newPage()
   const slowdown = Number(process.env['HEDDLE_UI_SLOWDOWN'] ?? 1)

@@ -155,7 +155,7 @@ interface Forecast {
   readonly unit: 'C' | 'F'
 }
 
-/** As zod makes it, by hand. */
+/** The schema that zod would make, written by hand. */
 const forecastInput: InputSchema<Forecast> = {
   '~standard': {
     version: 1,

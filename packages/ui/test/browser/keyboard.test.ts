@@ -47,7 +47,7 @@ test('by keyboard only: a run is paused, resumed, looked at in the past and comp
 
   await page.keyboard.press('5')
   await page.getByText('Compare with which run?').waitFor()
-  // Of another title: the box is checked with the space bar.
+  // Part of another title: the box is checked with the space bar.
   for (let i = 0; i < 40; i++) {
     await page.keyboard.press('Tab')
     if (await page.evaluate(() => (document.activeElement as HTMLInputElement).type === 'checkbox'))

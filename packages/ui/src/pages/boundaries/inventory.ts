@@ -1,5 +1,6 @@
 /**
- * As much of an inventory as is shown. The file comes from outside: what does not have the expected form is left out.
+ * The part of an inventory that is shown. The file comes from outside: entries without the expected
+ * form are left out.
  *
  *  B1  Whatever the file holds, reading it does not fail.
  */

@@ -19,7 +19,7 @@ export interface JsonSchema {
 }
 
 interface Choice {
-  /** As JSON. */
+  /** The JSON text. */
   readonly value: string
   readonly title: string
 }

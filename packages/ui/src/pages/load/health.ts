@@ -3,7 +3,7 @@
 export interface QueueHealth {
   readonly capacity: number
   readonly queued: number
-  /** By priority, 0 to 9. */
+  /** Indexed by priority, 0 to 9. */
   readonly queuedByPriority: readonly number[]
   readonly tenants: number
   readonly running: number

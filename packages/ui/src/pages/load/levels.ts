@@ -7,7 +7,10 @@ export interface Stretch {
   readonly to: number
 }
 
-/** Of columns of equal length: each stretch lasts until the next begins, the last one until the last sample. */
+/**
+ * Stretches of columns of equal length: each lasts until the next begins, the last one until the
+ * last sample.
+ */
 export function stretchesOf(at: readonly number[], levels: readonly string[]): Stretch[] {
   const found: { level: string; from: number; to: number }[] = []
   for (const [i, time] of at.entries()) {

@@ -14,7 +14,7 @@ export interface RunFilter {
   readonly q: string
 }
 
-/** As the server filters, for a run that an event brings. */
+/** The same filter as in the server, for a run that an event brings. */
 export function fits(run: RunSummary, { state, q }: RunFilter): boolean {
   if (state === 'active' && !isActive(run.outcome)) return false
   if (state === 'finished' && !hasEnded(run.outcome)) return false
