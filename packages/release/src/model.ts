@@ -10,7 +10,7 @@ export interface InternalDependency {
   readonly name: string
   /** Where the manifest lists it: `dependencies`, `peerDependencies`, `project.dependencies`, … */
   readonly group: string
-  /** As written: `workspace:^`, `^1.0.0`, `[extra]>=1; python_version < "4"`. */
+  /** The range as written: `workspace:^`, `^1.0.0`, `[extra]>=1; python_version < "4"`. */
   readonly range: string
   /** The name that the manifest lists, where it is another one: `"core": "npm:@acme/core@^1"`. */
   readonly alias?: string
@@ -39,7 +39,7 @@ export interface Workspace {
   /** Absolute. */
   readonly root: string
   readonly tool: 'npm' | 'pnpm' | 'yarn' | 'bun' | 'uv' | 'single'
-  /** By name. */
+  /** Keyed by name. */
   readonly packages: ReadonlyMap<string, WorkspacePackage>
   /** Versions that `catalog:` and `catalog:name` mean; the default catalog is called `default`. */
   readonly catalogs: ReadonlyMap<string, ReadonlyMap<string, string>>

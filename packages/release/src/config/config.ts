@@ -19,7 +19,10 @@ export interface ReleaseConfig {
   readonly exclude?: readonly string[]
   /** Lists of patterns: the packages of each list always get the same version. */
   readonly groups?: readonly (readonly string[])[]
-  /** By package: others that must be on the registry first, although no manifest says so. */
+  /**
+   * Keyed by package: other packages that must be on the registry first, although no manifest says
+   * so.
+   */
   readonly order?: Readonly<Record<string, readonly string[]>>
   /** How Git tags are called: `{name}@{version}`. */
   readonly tagFormat?: string

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { badManifest, parseJsonManifest } from './manifest-text.ts'
 import { replaceIn, valueAt, withValueAt, type ValueChange, type ValuePath } from './text-edit.ts'
 
-/** Of equal keys the last one counts, as for JSON.parse(). */
+/** If keys are equal, the last one counts, as for JSON.parse(). */
 function nodeAt(tree: Node | undefined, path: ValuePath): Node | undefined {
   let node = tree
   for (const key of path) {

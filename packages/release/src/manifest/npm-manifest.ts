@@ -56,7 +56,7 @@ const replacedByYarn = [
   'typings',
 ]
 
-/** As Yarn packs it: the fields are in their place, and `publishConfig` stays whole. */
+/** The manifest that Yarn packs: the fields are in their place, and `publishConfig` stays whole. */
 function asYarn(manifest: Fields): Record<string, unknown> {
   const { publishConfig } = manifest
   if (!isFields(publishConfig)) return { ...manifest }
@@ -150,7 +150,7 @@ function findInfinite(manifest: Fields): string | undefined {
   return undefined
 }
 
-/** As it is read back from the archive: `-0` is written as 0. */
+/** The manifest as it is read back from the archive: `-0` is written as 0. */
 function asWritten(file: string, manifest: Fields): Fields {
   const infinite = findInfinite(manifest)
   if (infinite === undefined) return JSON.parse(JSON.stringify(manifest)) as Fields

@@ -13,7 +13,7 @@ export function parseToml(file: string, text: string): TomlTable {
   }
 }
 
-/** As a string of the kind that was there, if that kind can hold it. */
+/** Quotes with the kind of string that was there, if that kind can hold the value. */
 function quoted(value: string, before: string): string {
   const isLiteral = before.startsWith("'") && !/['\u0000-\u001f\u007f]/.test(value)
   if (isLiteral) return `'${value}'`

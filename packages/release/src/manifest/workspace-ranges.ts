@@ -11,12 +11,12 @@ import { RangeResolver } from './resolve-range.ts'
 /** The groups whose ranges decide what is installed beside a package. */
 const installedGroups = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const
 
-/** By group and dependency, as a registry shows them. */
+/** Keyed by group and dependency, as in a registry. */
 export type InstalledRanges = Readonly<Partial<Record<(typeof installedGroups)[number], Fields>>>
 
 /** A range that was published, and what it is now. */
 interface OtherRange {
-  /** As the manifest of the workspace has it. */
+  /** The range in the manifest of the workspace. */
   readonly listed: ListedRange
   readonly published: string
   readonly resolved: string

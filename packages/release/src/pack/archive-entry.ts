@@ -24,7 +24,7 @@ export interface OpenedEntry {
   readonly pieces: AsyncIterable<Uint8Array>
 }
 
-/** By code units: the same on every machine, whatever its language. */
+/** Compares code units: the same on every machine, whatever its language. */
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0
 }

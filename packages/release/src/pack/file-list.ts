@@ -72,13 +72,13 @@ function archivePath(
   return { path: path.posix.join(owner.location, inside), owner }
 }
 
-/** As pnpm looks for them at the root. */
+/** The names that pnpm looks for at the root. */
 const license = /^licen[sc]e(?:\..*)?$/i
 
-/** As pnpm recognises them in a package: in any folder, so also one of code from elsewhere. */
+/** The names that pnpm recognizes in a package, in any folder, so also those of bundled code. */
 const anyLicense = /licen[sc]e/i
 
-/** As Yarn recognises them. */
+/** The names that Yarn recognizes. */
 const changelog = /^changelog(?:\..*)?$/i
 
 /**
@@ -94,8 +94,8 @@ export const listFiles: Job<FileListOptions, ListedFile[]> = job(
     const { default: packlist } = await import('npm-packlist')
     const { root, packages } = await bundleOf(options.name, options.folder, options.manifest)
     const prefix = await realpath(options.root)
-    // Without them npm packs what is at the root, so that is what `npm pack` does there. Of the packages of the
-    // workspace only this one is named: npm looks for nothing else in the list.
+    // Without them npm packs what is at the root, so that is what `npm pack` does there. The list
+    // names only this package of the workspace: npm looks for nothing else in it.
     const workspaces = options.isMember ? [root.path] : []
     const around = root.path === prefix ? {} : { prefix, workspaces }
     const listed = await packlist(root, { path: root.path, ...around })
@@ -106,7 +106,8 @@ export const listFiles: Job<FileListOptions, ListedFile[]> = job(
       const { path: place, owner } = archivePath(root, packages, relative)
       if (place === 'package.json' || isOurs(place)) continue
       const status = await lstat(file)
-      // As npm: no links, which may lead out of the package, and no pipes, whose reader waits for ever.
+      // Like npm, skips links, which may lead out of the package, and pipes, whose reader waits for
+      // ever.
       if (!status.isFile()) continue
       const isManifest = place === path.posix.join(owner.location, 'package.json')
       // What is not marked as executable on Windows is so elsewhere only by chance.

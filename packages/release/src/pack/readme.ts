@@ -12,7 +12,7 @@ export interface Readme {
   readonly text: string
 }
 
-/** Of packages that this process has packed: the archive was read when it was written. */
+/** Readmes of packages that this process has packed: the archive was read when it was written. */
 const known = new WeakMap<PackedPackage, Readme | undefined>()
 
 /** Keeps the readme among the texts of an archive, so that it is not decompressed again for the upload. */

@@ -26,7 +26,7 @@ interface Held {
 
 export class HeldFiles {
   readonly registry: RestoreRegistry
-  /** By path without symbolic links. */
+  /** Keyed by path without symbolic links. */
   readonly #held = new Map<string, Held>()
 
   constructor(registry: RestoreRegistry) {

@@ -35,7 +35,10 @@ export interface PlanOptions extends SelectionOptions, WaitOptions {
   readonly releaseTag?: string
   /** Lists of patterns: the packages of each get the same version when versions are made. */
   readonly groups?: readonly (readonly string[])[]
-  /** By package: others that must be on the registry first, although no manifest says so. */
+  /**
+   * Keyed by package: other packages that must be on the registry first, although no manifest says
+   * so.
+   */
   readonly order?: Readonly<Record<string, readonly string[]>>
 }
 

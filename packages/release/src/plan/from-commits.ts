@@ -222,7 +222,7 @@ function takenVersions(
   return new Set([...own, ...shared].map(({ version }) => version))
 }
 
-/** Of `name@1.2.3`. */
+/** The version in `name@1.2.3`. */
 function versionIn(name: string): string {
   return name.slice(name.lastIndexOf('@') + 1)
 }

@@ -18,7 +18,7 @@ import type { InternalDependency, WorkspacePackage } from '../model.ts'
 import { compareText } from '../workspace/problems.ts'
 
 export interface ReleaseOrder {
-  /** By package: what must be there first, sorted. */
+  /** Keyed by package: the packages that must be there first, sorted. */
   readonly after: ReadonlyMap<string, readonly string[]>
   /** For reading only. */
   readonly levels: ReadonlyMap<string, number>

@@ -134,7 +134,7 @@ async function checkRepository(
   return problems
 }
 
-/** As npm refuses it: outside of a build service, and for packages that are not public. */
+/** Refuses where npm does: outside of a build service, and for packages that are not public. */
 async function checkProvenance(
   signed: NonNullable<PreflightSubject['signed']>,
   { env = process.env }: PreflightOptions,
@@ -200,7 +200,7 @@ async function accountOf(registry: Registry, wait: WaitOptions): Promise<Account
     if (!isRefused && !isError(error, 'HDL_TIMEOUT')) throw error
     const problem = isRefused
       ? error.message.replace(/\.$/, '')
-      : `${registry.url} did not say within ${accountDeadline / 1_000} s whose token it is, or asks for a longer pause`
+      : `${registry.url} did not say within ${accountDeadline / 1_000} s which account the token belongs to, or asked for a longer pause`
     return { is: 'refused', problem, todo: 'Run the release again later.' }
   }
 }

@@ -9,7 +9,7 @@ import type { ArchiveStanding } from './registry.ts'
 
 export interface ArchiveQuestion {
   readonly url: string
-  /** As `hashes.ts` says. */
+  /** In the form of `hashes.ts`. */
   readonly expected: string
   readonly headers: Readonly<Record<string, string>>
   /** The error of an answer that says neither yes nor no. */

@@ -17,7 +17,10 @@ export interface OpenRegistriesOptions {
   readonly npm?: string
   /** For all Python packages. */
   readonly pypi?: string
-  /** By scope (`@acme`), and as `npm` for all other npm packages, unless a manifest says another one. */
+  /**
+   * Keyed by scope (`@acme`), and `npm` for all other npm packages, unless a manifest names another
+   * registry.
+   */
   readonly registries?: Readonly<Record<string, string>>
   /** How a person is asked for one-time passwords. */
   readonly prompt?: OtpPrompt
@@ -85,7 +88,7 @@ export async function openRegistries(options: OpenRegistriesOptions): Promise<Re
   }
 }
 
-/** As uv and twine name it, where there is no PYPI_TOKEN. */
+/** The variables of uv and twine, used when there is no PYPI_TOKEN. */
 function pypiToken(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const { PYPI_TOKEN: own, UV_PUBLISH_TOKEN: uv, TWINE_USERNAME: user, TWINE_PASSWORD: twine } = env
   // With another user it is the password of an account.

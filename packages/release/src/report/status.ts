@@ -88,7 +88,10 @@ export async function releaseStatus(
   }
 }
 
-/** Who was killed leaves the file; the lock itself is free. Of another machine only the file tells. */
+/**
+ * A killed process leaves the file, but its lock is free. For another machine, only the file is
+ * known.
+ */
 async function readHolder(file: string): Promise<LockHolder | undefined> {
   try {
     const holder = JSON.parse(await readFile(file, 'utf8')) as LockHolder

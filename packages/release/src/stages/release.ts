@@ -362,7 +362,7 @@ function refusePending({ source, packages, isSnapshot = false }: ReleasePlan): v
   throw new HeddleError('HDL_CHANGES_PENDING', { packages: waiting })
 }
 
-/** As npm refuses it: installers take such a tag for a range of versions. */
+/** Refuses what npm refuses: installers take such a tag for a range of versions. */
 function refuseVersionTags({ packages }: ReleasePlan): void {
   for (const { status, distTag, package: of } of packages.values()) {
     if (status !== 'included' || of.ecosystem !== 'npm') continue

@@ -43,7 +43,7 @@ export async function smokeInstall(
     // A cache of its own: what an earlier release left there must not hide that something is missing.
     const cache = path.join(project, '.cache')
     await copyFile(path.join(root, '.npmrc'), path.join(project, '.npmrc')).catch(unlessMissing)
-    // Of a scope the settings may say another registry than the one that was published to.
+    // The settings may name another registry for a scope than the one that was published to.
     const scope = /^(@[^/]+)\//.exec(name)?.[1]
     const places =
       scope === undefined

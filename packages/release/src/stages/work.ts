@@ -328,7 +328,8 @@ export async function pack(
 }
 
 /**
- * What was packed must be the commit. Of tracked files, only those of a package whose own scripts run may have changed.
+ * The packed files must be those of the commit. Tracked files may have changed only in a package
+ * whose own scripts run.
  *
  * @throws `HDL_TREE_DIRTY` before the archive is uploaded.
  */

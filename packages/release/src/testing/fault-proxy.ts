@@ -70,7 +70,7 @@ export class FaultProxy {
   readonly rules: FaultRules
   /** Every request, in order of its end. */
   readonly log: LoggedRequest[] = []
-  /** By `name@version`. */
+  /** Keyed by `name@version`. */
   readonly uploads = new Map<string, UploadCount>()
   readonly #target: URL
   readonly #kernel: Kernel

@@ -1,6 +1,6 @@
 /** A form with one file, as browsers and upload tools send it. */
 export interface Form {
-  /** By name; a name may come several times. */
+  /** Keyed by name; a name may come several times. */
   readonly fields: ReadonlyMap<string, readonly string[]>
   readonly file?: { readonly fileName: string; readonly content: Buffer }
 }

@@ -7,7 +7,7 @@ export type VisibleAfter = number | Readonly<Record<string, number>>
 export class Hidden {
   readonly #after: VisibleAfter
   readonly #now: () => number
-  /** By package, then by version: when it shows. */
+  /** Keyed by package, then by version: when it becomes visible. */
   readonly #showAt = new Map<string, Map<string, number>>()
 
   constructor(after: VisibleAfter, now: () => number) {

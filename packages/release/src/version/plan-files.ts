@@ -30,7 +30,7 @@ export interface VersionFilesOptions {
 export interface VersionFiles {
   readonly files: readonly FileChange[]
   readonly kept: readonly KeptChangeset[]
-  /** As sentences. */
+  /** Whole sentences. */
   readonly warnings: readonly string[]
 }
 

@@ -21,7 +21,7 @@ export interface BuiltMetadataOptions {
 /** Fields of a manifest that a build computes. */
 export interface BuiltMetadata {
   readonly version: string
-  /** As `Requires-Dist` has them, with a marker for those of extras. */
+  /** The lines of `Requires-Dist`, with a marker for those of extras. */
   readonly requirements: readonly string[]
 }
 

@@ -32,7 +32,7 @@ export interface Members {
 
 export interface MemberPatterns {
   readonly manifest: 'package.json' | 'pyproject.toml'
-  /** As written, `!` included. */
+  /** The patterns as written, `!` included. */
   readonly patterns: readonly string[]
   readonly exclude: readonly string[]
   /** Whether a later pattern overrules an earlier one. */

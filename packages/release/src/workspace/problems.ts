@@ -31,7 +31,7 @@ export class Problems {
     this.#found.push(problem)
   }
 
-  /** By file and line, not by the order in which files happened to be read. */
+  /** Sorted by file and line, not by the order in which files happened to be read. */
   list(): Problem[] {
     const named = this.#found.map((problem) => ({
       ...problem,

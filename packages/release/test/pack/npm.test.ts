@@ -115,7 +115,8 @@ test('K1: entries are sorted, with fixed dates, and programs are executable', as
   assert.deepEqual(
     entries.filter(({ mode }) => mode !== 0o644).map(({ path: name, mode }) => [name, mode]),
     [
-      // As pnpm packs it: what is marked as executable and is not a program of `bin` is not.
+      // The modes that pnpm packs: a file marked as executable that is not a program of `bin` loses
+      // the mark.
       ['package/dist/cli.js', 0o755],
     ],
   )

@@ -87,7 +87,8 @@ test('FT1 a fresh clone makes the tags that a killed holder of the lease has lef
     git(folder, 'clone', '--quiet', '--bare', repo.root, remote!)
     for (const clone of [one!, two!]) git(folder, 'clone', '--quiet', remote!, clone)
     const head = repo.git('rev-parse', 'HEAD').trim()
-    // As a registry that does not keep the commit of a version, and as another tool has published `fte`.
+    // Simulates a registry that does not keep the commit of a version, and a tool that published
+    // `fte`.
     const published = { tag: false, lease: false, allowDirty: true } as const
     repo.write('packages/ftd/.npmignore', '')
     repo.write('packages/ftf/package.json', { name: 'ftf', version: '1.0.0', private: true })

@@ -23,7 +23,7 @@ before(async () => {
 })
 after(() => registry.close())
 
-/** As npm does it, without anything of ours. */
+/** Publishes with npm alone, without our code. */
 function publishWithNpm(repo: Monorepo, name: string): void {
   const { host } = new URL(registry.url)
   const token = `--//${host}/:_authToken=anybody`

@@ -114,7 +114,7 @@ export async function packPython(
   }
 }
 
-/** As small a zip file as there can be with these files. */
+/** The smallest possible zip file with these files. */
 export function zip(files: Readonly<Record<string, string>>): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []

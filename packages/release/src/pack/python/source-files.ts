@@ -33,6 +33,6 @@ export async function sourceFiles(folder: string, signal: AbortSignal): Promise<
     .filter((file) => !leftovers.test(file) && !buildFolders.test(file) && !isOurs(file))
   const listed = await listedByGit(folder, signal)
   const known = listed === undefined ? undefined : new Set(listed)
-  // By code units: the same on every machine.
+  // Sorted by code units: the same on every machine.
   return present.filter((file) => known?.has(file) ?? true).sort()
 }

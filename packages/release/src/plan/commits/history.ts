@@ -39,7 +39,7 @@ export function historyEntry(
   }
 }
 
-/** By position: 1 for the commits that are looked at. */
+/** Indexed by position: 1 for the commits in the range. */
 export type Range = Readonly<Uint8Array>
 
 /** Commits by their position, which is fixed once: there may be as many ranges as packages. */

@@ -5,7 +5,7 @@ import { planRemarks } from '../check-plan.ts'
 import { inReleaseOrder } from './order.ts'
 
 export interface PlanJson {
-  /** Of this format. Fields may be added without changing it. */
+  /** Version of this format. Fields may be added without changing it. */
   readonly version: 1
   readonly source: ReleasePlan['source']
   readonly tool: Workspace['tool']

@@ -108,7 +108,7 @@ export class HttpClient {
     }
   }
 
-  /** By origin. */
+  /** Keyed by origin. */
   stats(): ReadonlyMap<string, OriginStats> {
     return new Map(
       Array.from(this.#origins, ([origin, { pool, permits, limiter }]) => {

@@ -58,7 +58,7 @@ export interface Turn {
   readonly startedAt: number
 }
 
-/** By how much the gap grows at a refusal. */
+/** The factor by which the gap grows at a refusal. */
 const slower = 1.5
 
 /** The longest pause after a refusal that names none. */

@@ -18,7 +18,7 @@ export interface HttpRequest {
 
 export interface HttpAnswer {
   readonly status: number
-  /** By name in lower case. */
+  /** Keyed by name in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Buffer
 }

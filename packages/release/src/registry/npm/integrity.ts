@@ -1,6 +1,6 @@
 import { parse } from 'ssri'
 
-/** Of a version whose registry tells no hash that we can compare. */
+/** Stands for a version whose registry has no hash that we can compare. */
 export const noHash = 'no hash'
 
 /**

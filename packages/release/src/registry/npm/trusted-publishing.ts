@@ -15,7 +15,7 @@ export class TrustedPublishing {
   readonly #registry: string
   readonly #http: HttpClient
   readonly #env: Environment
-  /** By package: a token is good for one. */
+  /** Keyed by package: a token is good for one. */
   readonly #tokens = new Map<string, Promise<string | undefined>>()
 
   constructor(registry: string, http: HttpClient, env: Environment) {

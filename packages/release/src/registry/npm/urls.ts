@@ -27,7 +27,7 @@ export function archiveUrl(base: string, of: { name: string; version: string }):
   return join(base, `${of.name}/-/${of.name}-${of.version}.tgz`)
 }
 
-/** Of all tags, or of one. */
+/** URL of all tags, or of one. */
 export function tagsUrl(base: string, name: string, tag?: string): string {
   const all = join(base, `-/package/${escaped(name)}/dist-tags`)
   return tag === undefined ? all : `${all}/${encodeURIComponent(tag)}`

@@ -321,7 +321,10 @@ export class PypiRegistry implements Registry {
   }
 }
 
-/** As addresses want it: lower case, and one dash for any run of dashes, dots and underscores. */
+/**
+ * The form of names in addresses: lower case, and one dash for any run of dashes, dots and
+ * underscores.
+ */
 function normalName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_.]+/g, '-')
 }

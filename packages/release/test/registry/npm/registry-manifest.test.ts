@@ -12,7 +12,7 @@ import { startStub } from '../../support/servers.ts'
 
 const run = promisify(execFile)
 
-/** As people write them: everything that npm writes in another way. */
+/** Versions as people write them: every form that npm writes in another way. */
 const written = {
   name: '@shape/a',
   version: '1.0.0',
