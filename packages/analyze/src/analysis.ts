@@ -97,7 +97,7 @@ export interface ProgramAnalysis extends Analysis {
 }
 
 export interface AnalysedFile {
-  /** As in findings. */
+  /** The same path as in findings. */
   readonly path: string
   readonly text: string
 }

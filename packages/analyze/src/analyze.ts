@@ -89,7 +89,7 @@ async function analyzeWith(
 interface Parts {
   /** In the order of the parts. */
   readonly results: readonly PartResult[]
-  /** Of a file that was read, by its absolute path. */
+  /** The text of a file that was read, by its absolute path. */
   readonly textOf: (file: string) => string | undefined
 }
 
@@ -120,7 +120,7 @@ async function analyzeTogether(
     const context = {
       options,
       catalogue,
-      // As in a part that is analysed alone.
+      // The same resolver as for a part that is analysed alone.
       resolver: new Resolver(part),
       clock,
       firstUnit,

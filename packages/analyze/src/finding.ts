@@ -42,7 +42,7 @@ export interface SharedAccess {
 
 /** A row of the shared-state table. */
 export interface SharedState {
-  /** As people name it: `Client.#session`, `cache[key]`, `file config.json`. */
+  /** The name that people use: `Client.#session`, `cache[key]`, `file config.json`. */
   readonly name: string
   readonly scope: 'module' | 'instance' | 'closure' | 'entry' | 'external'
   readonly writers: readonly SharedAccess[]
@@ -88,7 +88,10 @@ export interface ScheduleConstraint {
 }
 
 export interface Finding {
-  /** Of rule, function, location and normalised text; without line numbers. Assigned after the rules. */
+  /**
+   * Hash of rule, function, location and normalised text, without line numbers. Assigned after the
+   * rules.
+   */
   readonly fingerprint: string
   /** `H101`, `B102`. */
   readonly rule: string

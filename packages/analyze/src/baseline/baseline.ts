@@ -92,7 +92,7 @@ export function nextBaseline(
   return { version: 1, findings: sorted }
 }
 
-/** By code units: the same on every machine. */
+/** Compares by code units: the same on every machine. */
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

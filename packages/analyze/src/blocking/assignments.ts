@@ -17,7 +17,7 @@ export interface Assigned {
   readonly isMore: boolean
 }
 
-/** Of one node: where the text may assign to a word, and what has been found there. */
+/** Data about one node: where the text may assign to a word, and what has been found there. */
 interface Places {
   readonly byWord: ReadonlyMap<string, readonly number[]>
   readonly found: Map<string, readonly Assigned[]>

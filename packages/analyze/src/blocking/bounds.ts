@@ -46,7 +46,7 @@ function comparisonsIn(around: Node, text: string): readonly Comparison[] {
   for (const { index, 0: word } of text.slice(around.start, around.end).matchAll(sizeWord)) {
     const start = around.start + index
     const path = pathTo(around, { start, end: start + word.length })
-    // Of a function inside: it is asked by itself.
+    // A return of an inner function does not count: it is analysed by itself.
     if (path.some((node) => node !== around && isFunction(node))) continue
     path.forEach((node, i) => {
       if (node.type !== 'BinaryExpression' || !comparisons.has(node.operator)) return

@@ -79,7 +79,7 @@ function reasonFor(loop: Node, text: string): string | undefined {
     return facts.calls === 0 &&
       !bodyText.includes(flag.split('.').at(-1) as string) &&
       !facts.leaves
-      ? `waits until ${flag} is set by somebody else`
+      ? `waits until ${flag} is set by other code`
       : undefined
   }
   return facts.isRetry && !/\+\+|\+= ?1|--|-= ?1/.test(bodyText)

@@ -78,7 +78,9 @@ function parameter(node: Node, name: string): Declaration | undefined {
 const longList = 64
 const indexes = new WeakMap<Node, ReadonlyMap<string, readonly Node[]>>()
 
-/** Of many statements only those that declare the name: a minified file is one list of everything. */
+/**
+ * Only those of many statements that declare the name: a minified file is one list of everything.
+ */
 function declaring(statements: readonly Node[], name: string, around: Node): readonly Node[] {
   if (statements.length < longList) return statements
   let index = indexes.get(around)

@@ -77,7 +77,7 @@ function withoutRepeats(found: readonly Blocking[]): readonly Blocking[] {
   )
 }
 
-/** By code units: the same on every machine, whatever its language. */
+/** Compares by code units: the same on every machine, whatever its language. */
 export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -13,7 +13,7 @@ export interface Blocking {
   /** The call, the pattern or the loop. */
   readonly start: number
   readonly end: number
-  /** As people name it: `fs.readFileSync()`, `/a+$/`. */
+  /** The name that people use: `fs.readFileSync()`, `/a+$/`. */
   readonly what: string
   /** One sentence, without the way it is reached. */
   readonly message: string

@@ -41,9 +41,9 @@ export class OriginFinder {
   readonly #catalogue: Catalogue
   readonly #symbols: SymbolResolver
   readonly #roots: RootFinder
-  /** By where they start: the first function of a file may start where the file does. */
+  /** Keyed by start: the first function of a file may start where the file does. */
   readonly #units = new Map<FileUnit, Map<number, FunctionUnit>>()
-  /** By depth: it decides how far the walk still goes, and with that the answer. */
+  /** Indexed by depth: it decides how far the walk still goes, and so the answer. */
   readonly #known = Array.from({ length: maxDepth + 1 }, () => new Map<Node, Origin>())
 
   constructor(catalogue: Catalogue, symbols: SymbolResolver, roots: RootFinder) {
@@ -338,14 +338,15 @@ export class OriginFinder {
       const name = keyName(callee.property, callee.computed) ?? ''
       if (boundingMethods.has(name)) return bounded
       if (slicing.has(name) && node.arguments.length > 1) return bounded
-      // Of a namespace (`Object.keys(x)`, `JSON.parse(x)`) the argument, of a value the value counts.
+      // For a call on a namespace (`Object.keys(x)`, `JSON.parse(x)`) the argument counts, for a
+      // method of a value the value.
       const isNamespace = callee.object.type === 'Identifier' && /^[A-Z]/.test(callee.object.name)
       if (!isNamespace) return this.originOf(file, [...path, callee, callee.object], depth + 1)
     }
     return first === undefined ? unknown : this.originOf(file, [...path, first], depth + 1)
   }
 
-  /** Of a node inside `around`, which is on the path. */
+  /** Handles a node inside `around`, which is on the path. */
   #within(file: FileUnit, around: Node, node: Node, path: readonly Node[], depth: number): Origin {
     if (depth > maxDepth) return unknown
     const to = pathFrom(path.slice(0, path.lastIndexOf(around) + 1), node)

@@ -30,7 +30,7 @@ import { pathToCall } from './syntax.ts'
 const onPattern = new Set(['test', 'exec'])
 const onText = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split'])
 
-/** By its name, and unless it is given a text: most calls of `split` and `replace` are. */
+/** Decides by name, unless the argument is a text: most calls of `split` and `replace` get one. */
 export function mayUseRegExp({ name, args }: CallSite): boolean {
   if (onText.has(name)) return args[0] !== undefined && args[0].literal === undefined
   return onPattern.has(name)

@@ -269,7 +269,10 @@ function routeByReach(unit: FunctionUnit): Route | undefined {
   return undefined
 }
 
-/** By the names that every framework uses: `(req, res, next)`, `(ctx, next)`, `(request, reply)`. */
+/**
+ * Recognizes handlers by the parameter names that every framework uses: `(req, res, next)`, `(ctx,
+ * next)`, `(request, reply)`.
+ */
 function isHandler({ params, kind }: FunctionUnit): boolean {
   if (kind === 'constructor' || kind === 'setter') return false
   const [first = '', second = ''] = params

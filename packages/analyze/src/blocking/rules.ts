@@ -116,7 +116,7 @@ export const blockingRules: readonly BlockingRule[] = [
     id: 'B107',
     name: 'blocking-wait',
     kinds: ['blocking-wait'],
-    waitsFor: 'somebody who may need the loop to act',
+    waitsFor: 'code that may need the loop to act',
     repairs: [asyncTwin, threadJob],
   },
   {
@@ -135,7 +135,7 @@ export const blockingRules: readonly BlockingRule[] = [
       {
         title: 'Limit the attempts',
         sketch: 'for (let attempt = 0; attempt < 5; attempt++) …',
-        tradeoffs: 'It can now fail; its callers must be told.',
+        tradeoffs: 'It can now fail; its callers must be able to handle that.',
         risk: 'low',
         effort: 'simple',
       },

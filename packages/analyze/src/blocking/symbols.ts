@@ -28,7 +28,7 @@ const requestRead = /(?:[\w$]+\.)?(?:req|request)\s*\.\s*\w+\s*\(/y
 
 export class SymbolResolver {
   readonly #catalogue: Catalogue
-  /** By module, type and name: there are far more calls than functions. */
+  /** Keyed by module, type and name: there are far more calls than functions. */
   readonly #entries = new Map<string, BlockingEntry | undefined>()
 
   constructor(catalogue: Catalogue) {
@@ -50,8 +50,8 @@ export class SymbolResolver {
   }
 
   /**
-   * By its name, which is asked first because few are known. Of some types everything holds the loop:
-   * then the type is asked too.
+   * Decides by the name first, because few names are known. For types whose methods all hold the
+   * loop, the type is checked too.
    */
   #mayBlock(call: CallSite): boolean {
     if (call.callee.kind !== 'member') return false

@@ -11,7 +11,7 @@ export const rulePages: readonly RulePage[] = [...racePages, ...blockingPages, .
 const byId = new Map(rulePages.map((page) => [page.id, page]))
 const byName = new Map(rulePages.map((page) => [page.name, page]))
 
-/** By `H101` or `check-then-act`, in any case. */
+/** Finds a page by `H101` or `check-then-act`, in any case. */
 export function rulePage(idOrName: string): RulePage | undefined {
   return byId.get(idOrName.toUpperCase()) ?? byName.get(idOrName.toLowerCase())
 }

@@ -54,7 +54,7 @@ export function estimateNesting(text: string, limit: number): number {
 class Scan {
   readonly #text: string
   readonly #limit: number
-  /** Of the levels around the current one: what their chains and sticky tokens add up to. */
+  /** The sums of chains and sticky tokens for each level around the current one. */
   readonly #chains: number[] = []
   readonly #stickies: number[] = []
   /** Levels opened by `${`: their `}` goes back into the template. */

@@ -109,7 +109,7 @@ class FallingTypes implements TypeSource {
     for (const message of failures) this.#tell(message)
   }
 
-  /** As long as another compiler answers, nothing is lost. */
+  /** While another compiler answers, nothing is lost. */
   #tell(message: string): void {
     this.#options.onProblem({ message, isLost: this.#source === noTypes })
   }

@@ -30,7 +30,7 @@ interface PlacedCheck {
   readonly block: Block
 }
 
-/** Of `a && b`, the way that leaves from `a` says nothing about `b`. */
+/** In `a && b`, the branch that leaves from `a` says nothing about `b`. */
 function isDecidedIn({ check, block }: PlacedCheck, from: Block): boolean {
   const { branch } = check
   return branch === from.branch && (block === from || !branch.blocks.includes(block))

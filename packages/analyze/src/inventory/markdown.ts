@@ -47,7 +47,7 @@ function placesFor({ linkBase = '', withLines = true }: MarkdownOptions): Places
 }
 
 const legend: readonly (readonly [Tag, string])[] = [
-  ['LOOP', 'Runs on the event loop. Must be quick: everybody else waits.'],
+  ['LOOP', 'Runs on the event loop. Must be quick: everything else waits.'],
   [
     'CPU/LOOP',
     'Holds the event loop: computing, or waiting for the disk or a process, without giving it back.',

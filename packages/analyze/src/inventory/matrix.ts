@@ -84,7 +84,7 @@ function rowsBy(
   return rows.toSorted((a, b) => compare(a.component, b.component))
 }
 
-/** Of commands only what is async: their other functions start nothing. */
+/** For commands, only async functions count: their other functions start nothing. */
 function isCounted({ kind, unit }: NamedRoot): boolean {
   return kind !== 'command' || isAsyncLike(unit)
 }

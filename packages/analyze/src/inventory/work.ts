@@ -15,7 +15,7 @@ import type { BlockingEntry, Tag } from '../models/model.ts'
 import type { WorkItem } from './inventory.ts'
 
 const maxDepth = 3
-/** Of the language itself: everywhere, and only worth a word when a rule reports them. */
+/** Calls of the language itself: they are everywhere, and listed only when a rule reports them. */
 const everyday = new Set(['sort', 'spread', 'concat', 'console'])
 
 export class WorkFinder {

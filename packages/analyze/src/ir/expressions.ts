@@ -200,7 +200,7 @@ export function accessMember(
     return { reads: [access] }
   }
   const location = fieldLocation(cx, object, name)
-  // Of an object that was put together here, one field says nothing about the others.
+  // In an object that was built here, one field says nothing about the others.
   if (location === undefined) return object.fresh === 'object' ? unknown : derived(object)
   const access = cx.read(location, start, end)
   const reads = object.reads === undefined ? [access] : [access, ...object.reads.slice(0, 3)]

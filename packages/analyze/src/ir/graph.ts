@@ -30,7 +30,7 @@ export interface Check {
   /** Where it goes on when the location is there; absent when the condition does not say. */
   readonly whenPresent: Block | undefined
   readonly whenAbsent: Block | undefined
-  /** Of a call: where it goes on when the answer is true, and when it is not. */
+  /** For a call: where control continues when the answer is true, and when it is not. */
   readonly whenTrue?: Block
   readonly whenFalse?: Block
   /** Compared with another value of the program: an identity or generation check. */
@@ -109,7 +109,7 @@ export class Block {
   /** It ends with a `throw`. */
   isThrowing = false
   branch: Branch | undefined
-  /** Of the entry of a later callback: the block that hands it over. */
+  /** For the entry of a later callback: the block that hands it over. */
   handedOverBy: Block | undefined
   /** Later callbacks that are handed over at the end of this block. */
   handsOver: readonly Block[] = noBlocks

@@ -30,7 +30,7 @@ export class Location {
   /** Its place in the table of the program. Set by linking. */
   id: number
   readonly key: string
-  /** As people name it. */
+  /** The name that people use. */
   readonly name: string
   readonly scope: LocationScope
   /** The last field: `session`. */
@@ -39,18 +39,18 @@ export class Location {
   /** The location it is a part of: `this.map` of an entry, `this.a` of `this.a.b`. */
   readonly parent: Location | undefined
   readonly class: ClassUnit | undefined
-  /** Of `closure` and `parameter`: where it is declared. */
+  /** For `closure` and `parameter`: where it is declared. */
   readonly unit: FunctionUnit | undefined
   readonly file: FileUnit
-  /** Of an entry: the number of its key; undefined when only known at run time. */
+  /** For an entry: the number of its key; undefined when it is only known at run time. */
   readonly entryKey: string | undefined
   /** Parameters: the name of the declared type. */
   readonly typeName: string | undefined
   /** A name of another module. */
   readonly imported: ImportedName | undefined
-  /** Of `parameter`: the call that has answered it. Where that keeps it, linking finds out. */
+  /** For `parameter`: the call that returned it. Linking finds out where that call keeps it. */
   readonly answeredBy: CallSite | undefined
-  /** Of `parameter`: several functions of the file are handed the same object. Set by linking. */
+  /** For `parameter`: several functions of the file get the same object. Set by linking. */
   isCommon = false
   /** The one that stands for it: the field of the base class for that of a subclass. Set by linking. */
   canonical: Location
@@ -100,11 +100,11 @@ export class LocationTable {
   readonly all: Location[] = []
   readonly #fields = new Map<Whole, Parts>()
   readonly #entries = new Map<Location, Parts>()
-  /** By the number of the binding. */
+  /** Keyed by the number of the binding. */
   readonly #variables = new Map<number, Location>()
   readonly #parameters = new Map<number, Location>()
   readonly #external = new Map<string, Location>()
-  /** Of a program: what its files know. */
+  /** For a program: the tables of its files. */
   #files: ReadonlyMap<FileUnit, LocationTable> | undefined
 
   /** The tables of files as one. It stays apart from them: theirs do not change any more. */

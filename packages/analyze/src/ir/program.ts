@@ -92,7 +92,10 @@ export interface FunctionUnit {
   readonly file: FileUnit
   /** Qualified: `Client.connect`, `Crawler.prototype.start`, `start.<callback>`. */
   readonly name: string
-  /** Of the nearest function around it (or itself) that has one. Findings are reported under it. */
+  /**
+   * The name of the nearest function around it (or of itself) that has one. Findings are reported
+   * under it.
+   */
   readonly namedAs: string
   readonly node: AnyFunction | AnyNode
   readonly start: number

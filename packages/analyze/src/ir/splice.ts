@@ -61,10 +61,10 @@ type BlockState = Pick<Block, 'events' | 'next' | 'branch' | 'isThrowing' | 'han
 /** Graphs that were changed, as they were. Kept files outlive the program that has changed them. */
 const changed = new WeakMap<Graph, Saved>()
 
-/** Of copies: the call in the function that they were put into, and what they are copies of. */
+/** For copied events: the call at which they were inserted. */
 const splicedAt = new WeakMap<Event, CallSite>()
 const originals = new WeakMap<Event, Event>()
-/** Of blocks that were cut: where they went on. */
+/** For blocks that were cut: their earlier successors. */
 const nextBefore = new WeakMap<Block, readonly Block[]>()
 
 /** Where a block goes on as it is written: what was cut off it is a part of it, and copies are not there. */

@@ -34,7 +34,7 @@ export function lowerStateMachine(cx: HostLowering, fn: AnyFunction): void {
     const blocks = new Map<number, Block>()
     for (const [index, { test }] of machine.cases.entries()) {
       const label = test?.type === 'Literal' ? Number(test.value) : Number.NaN
-      // Of two with one label, the first is jumped to.
+      // If two blocks have one label, jumps go to the first.
       if (!blocks.has(label)) blocks.set(label, ordered[index]!)
     }
     for (const one of machine.cases) hoist(cx, one.consequent)

@@ -48,7 +48,7 @@ export const unknown: Value = Object.freeze({})
 
 const maxReads = 8
 
-/** Of both: what a value computed from two others depends on. */
+/** Depends on everything that either of the two values depends on. */
 export function combine(a: Value, b: Value): Value {
   if (a === unknown) return derived(b)
   if (b === unknown) return derived(a)

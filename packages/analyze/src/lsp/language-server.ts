@@ -64,7 +64,7 @@ export class LanguageServer {
     return this.#state
   }
 
-  /** As the protocol has it: 0 after a `shutdown`, else 1. */
+  /** The exit code that the protocol asks for: 0 after a `shutdown`, else 1. */
   get exitCode(): 0 | 1 {
     return this.#wasShutDown ? 0 : 1
   }
@@ -230,7 +230,7 @@ function fileOf(document: Params | undefined): string | undefined {
   }
 }
 
-/** By lines: an editor asks for where the cursor is. */
+/** Compares lines: an editor asks for the position of the cursor. */
 function touches({ checkSpan, actSpan, file }: Finding, { start, end }: Range): boolean {
   return [checkSpan, actSpan].some((span) => {
     const own = rangeOf(span)

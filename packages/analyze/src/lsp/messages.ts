@@ -22,7 +22,7 @@ export class MessageReader {
   readonly #events: MessageEvents
   #chunks: Buffer[] = []
   #size = 0
-  /** Of the body that is awaited; undefined while a head is. */
+  /** Length of the body that is awaited; undefined while a head is. */
   #wanted: number | undefined
   #isBroken = false
 

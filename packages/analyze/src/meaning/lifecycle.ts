@@ -28,7 +28,7 @@ export class Lifecycles {
   /** All calls that give something back. */
   readonly releases: readonly CallSite[]
   readonly #releases = new Map<Location, CallSite[]>()
-  /** By container: where an entry of it is given back, under whatever key. */
+  /** Keyed by container: where an entry of it is released, under any key. */
   readonly #entryReleases = new Map<Location, CallSite[]>()
   readonly #byOwner = new Map<FunctionUnit, Location[]>()
   readonly #teardown = new Map<FunctionUnit, boolean>()

@@ -47,7 +47,7 @@ export class Catalogue {
   readonly #modules = new Set<string>()
   readonly #names = new Set<string>()
   readonly #patterns: RegExp[] = []
-  /** By name: whether some entry says that a function with this name holds the loop. */
+  /** Keyed by name: whether some entry says that a function with this name holds the loop. */
   readonly #mayBlock = new Map<string, boolean>()
   readonly #blockingPatterns: RegExp[] = []
   /** Owners of whose functions one entry says the same about all. */

@@ -83,7 +83,7 @@ export interface BlockingEntry extends CallPattern {
   readonly kind: BlockingKind
   readonly tag: Tag
   readonly cost: Cost
-  /** Of `per-byte` and `superlinear`. */
+  /** Only for `per-byte` and `superlinear`. */
   readonly input?: CostInput
   /** `in-loop`: harmless on its own. */
   readonly when?: 'in-loop'

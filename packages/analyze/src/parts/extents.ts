@@ -9,7 +9,7 @@ type Place = Pick<UnnamedFinding, 'file' | 'line' | 'function'>
  * hundreds of findings, so those of a file are looked through once for all of its findings.
  */
 export class Extents {
-  /** By file, then by name of function: for the names that findings have. */
+  /** Keyed by file, then by name of function: for the names in findings. */
   readonly #ranges = new Map<string, Map<string, LineRange[]>>()
 
   constructor(files: readonly FileUnit[], findings: readonly Place[]) {

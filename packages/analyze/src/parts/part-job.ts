@@ -15,7 +15,7 @@ import type { Part } from './parts.ts'
 
 export interface PartTask extends Pick<AnalyzeOptions, 'root' | 'rules' | 'guards' | 'models'> {
   readonly files: Part
-  /** Of these files, by absolute path. */
+  /** The text of these files, by absolute path. */
   readonly sources: ReadonlyMap<string, Source>
 }
 

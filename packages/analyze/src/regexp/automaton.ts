@@ -29,9 +29,9 @@ const maxSpareTurns = 2
 export interface Automaton {
   /** Number of states; state 0 is the start. */
   readonly size: number
-  /** By state: what was read to get there. */
+  /** Indexed by state: what was read to get there. */
   readonly reads: readonly CharSet[]
-  /** By state: the next states, each with the number of ways (1 or 2). */
+  /** Indexed by state: the next states, each with the number of ways (1 or 2). */
   readonly next: readonly ReadonlyMap<number, number>[]
   readonly alphabet: Partition
 }

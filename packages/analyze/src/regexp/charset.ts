@@ -81,7 +81,7 @@ export function contains(set: CharSet, value: number): boolean {
 /** Characters below this are looked up in a table, which is what nearly every text is made of. */
 export const tabled = 128
 
-/** By character below {@link tabled}: 1 when it is in the set. */
+/** A table indexed by character below {@link tabled}: 1 when it is in the set. */
 export function tableOf(set: CharSet): Uint8Array {
   const table = new Uint8Array(tabled)
   for (let i = 0; i < set.length && (set[i] as number) < tabled; i += 2) {
@@ -120,7 +120,10 @@ export const spaces: CharSet = charSet([
   [0xfeff, 0xfeff],
 ])
 
-/** As a pattern with `i` compares: by the upper-case form, where that is one unit long. */
+/**
+ * Folds a character as a pattern with `i` does: to the upper-case form, where that is one unit
+ * long.
+ */
 export function canonical(value: number): number {
   const text = String.fromCodePoint(value)
   const upper = text.toUpperCase()
@@ -129,7 +132,7 @@ export function canonical(value: number): number {
   return value >= 128 && code < 128 ? value : code
 }
 
-/** By character: those that `i` takes for the same, where there are others. */
+/** Keyed by character: the other characters that `i` treats as equal, if there are any. */
 let caseGroups: ReadonlyMap<number, readonly number[]> | undefined
 
 function groupsByCase(): ReadonlyMap<number, readonly number[]> {

@@ -2,11 +2,11 @@
 import type { Automaton } from './automaton.ts'
 
 export interface Components {
-  /** By state. Components are numbered against the direction of the edges. */
+  /** Indexed by state. Components are numbered against the direction of the edges. */
   readonly of: readonly number[]
-  /** By component: its states. */
+  /** Indexed by component: its states. */
   readonly states: readonly (readonly number[])[]
-  /** By component: it has an edge inside, so that it can be gone round. */
+  /** Indexed by component: whether it has an inner edge, so that a path can go round in it. */
   readonly isCyclic: readonly boolean[]
 }
 

@@ -20,9 +20,14 @@ const doublings = [8, 16, 32, 64]
 const lastRepetition = 22
 /** No power that people write comes to `maxStepsOfRun` on a text as short as this. */
 const shortText = 20
-/** Of neighbouring differences. A doubling word gives 2 or more, Fibonacci growth gives 1.6. */
+/**
+ * Lower bound for the ratio of neighbouring differences. A doubling word gives 2 or more, Fibonacci
+ * growth gives 1.6.
+ */
 const exponentialRatio = 1.5
-/** Of the differences at doubled input. Linear gives 2, quadratic 4, cubic 8. */
+/**
+ * Lower bound for the ratio of differences at doubled input. Linear gives 2, quadratic 4, cubic 8.
+ */
 const quadraticRatio = 3
 
 export class GrowthMeasure {

@@ -1,7 +1,7 @@
 /** What a pattern asks about a place in the text that it is matched with. */
 import { contains, lineEnds, wordCharacters } from './charset.ts'
 
-/** By place: the character that starts there, and -1 behind the end. */
+/** Indexed by position: the character that starts there, and -1 after the end. */
 export function charactersOf(text: string, isUnicode: boolean): Int32Array {
   const found = new Int32Array(text.length + 1)
   for (let i = 0; i < text.length; i += 1) {

@@ -45,7 +45,7 @@ const stepsOfLastTurn = 3
 
 export class StepMatcher {
   readonly #program: MatcherProgram
-  /** Of all sets, one after the other. */
+  /** The tables of all sets, one after the other. */
   readonly #tables: Uint8Array
   readonly #isUnicode: boolean
   readonly #isSticky: boolean
@@ -53,7 +53,9 @@ export class StepMatcher {
   readonly #trail = new NumberStack()
   readonly #choices = new NumberStack()
   #text = ''
-  /** By place in the text: the character that starts there. Behind its end is none. */
+  /**
+   * Indexed by position in the text: the character that starts there. No character follows the end.
+   */
   #characters: Int32Array = new Int32Array(0)
   #steps = 0
   #maxSteps = 0

@@ -7,9 +7,9 @@ import type { CharSet } from './charset.ts'
 
 export interface Partition {
   readonly letters: number
-  /** By set, in the order given: the letters in it, 32 to a word. */
+  /** Indexed by set, in the given order: its letters, 32 to a word. */
   readonly masks: readonly Uint32Array[]
-  /** By letter: a character of it that is easy to read. */
+  /** Indexed by letter: a readable character of it. */
   readonly samples: readonly number[]
 }
 

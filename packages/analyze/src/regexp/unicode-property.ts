@@ -85,7 +85,7 @@ function lastMeant(value: number): number {
   return value - rest + (rest === 0 ? ofPlane - 1 : planeSize - 1)
 }
 
-/** By units: a string for each character would take as long as ten properties. */
+/** Works on code units: a string for each character would take as long as ten properties. */
 function textOf(characters: readonly number[]): string {
   const units = new Uint16Array(2 * characters.length)
   let length = 0

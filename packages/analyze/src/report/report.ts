@@ -16,7 +16,7 @@ export interface SuppressedFinding {
   readonly reason: string
 }
 
-/** Of the baseline, and no longer found. */
+/** A finding of the baseline that is no longer found. */
 export interface FixedFinding {
   readonly fingerprint: string
   readonly rule: string
@@ -38,7 +38,7 @@ export interface Report {
   readonly hasBaseline: boolean
   /** Whether people want to see what is in the baseline as well. Programs always get it. */
   readonly showsKnown: boolean
-  /** Of targets that are parts of files, for documents about them. */
+  /** Surveys of the targets that are parts of files, for documents about them. */
   readonly surveys: readonly Survey[]
   /** For code frames. */
   readonly source: SourceLines

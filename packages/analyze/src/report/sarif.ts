@@ -13,7 +13,7 @@ import { classWords, stepsOf } from './words.ts'
 
 export interface SarifOptions {
   readonly version: string
-  /** Of the root of the analysis, as a URL that ends with a slash. */
+  /** URL of the root of the analysis; it ends with a slash. */
   readonly rootUrl: string
 }
 

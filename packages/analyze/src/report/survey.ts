@@ -11,7 +11,7 @@ import { spanOf } from '../rules/draft.ts'
 import { isShared } from '../rules/shared.ts'
 
 export interface Survey {
-  /** As it was asked for: `src/client.ts#connect`. */
+  /** The target as the caller wrote it: `src/client.ts#connect`. */
   readonly target: string
   readonly file: string
   readonly shared: readonly SharedState[]

@@ -31,7 +31,7 @@ export const classWords: Readonly<Record<FindingClass, ClassWords>> = {
   },
   blocking: {
     title: 'Blocking',
-    definition: 'the event loop stands still, and everybody on it waits',
+    definition: 'the event loop stands still, and every task on it waits',
   },
   suppression: {
     title: 'Suppression',

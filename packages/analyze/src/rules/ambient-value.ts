@@ -149,7 +149,7 @@ function describe(
     level,
     message: isContext
       ? `${namedAs} stores what it was handed in ${name}, waits, and takes it away: when two calls overlap, ${reader.owner.namedAs} reads the value of the other one or none`
-      : `${namedAs} stores what it was handed in ${name}, waits, and reads it back: another call may have stored its own meanwhile`,
+      : `${namedAs} stores its argument in ${name}, waits, and reads it back: another call may have stored its own argument during the wait`,
     locations: [location],
     check: store,
     act,
@@ -187,8 +187,8 @@ export const ambientValuePage: RulePage = {
   class: 'missing-guard',
   level: 'warning',
   summary: 'A value of one call is kept in shared state over a suspension.',
-  what: `A function stores what its caller handed over in a variable of the module or a field, and waits. After
-the wait it takes the value away, for others to have read it meanwhile, or it reads the value back. Every call
+  what: `A function stores its argument in a variable of the module or a field, and waits. After
+the wait it removes the value, which other functions read during the wait, or it reads the value back. Every call
 uses the same place. Read back in a function that only callers of the package call, it is a note.`,
   why: `Two calls that overlap see each other's values: a log line has the wrong request, a query runs in the
 transaction of another task, and the first call that ends takes away the value of the second.`,
@@ -230,7 +230,7 @@ transaction of another task, and the first call that ends takes away the value o
   `,
   fixes: [
     'Hand the value on as an argument, or keep it in a variable of the call.',
-    'Use an AsyncLocalStorage for a context that others read.',
+    'Use an AsyncLocalStorage for a context that other functions read.',
     'Let calls wait for each other where only one can be under way.',
   ],
 }

@@ -135,7 +135,7 @@ export const announcedEarlyPage: RulePage = {
   level: 'warning',
   summary: 'An event is emitted before the state is set that it is about.',
   what: `A method emits an event of its own object and then, without a suspension, raises a flag or enters
-a named state. Another method looks at that state and waits for the event, or throws, when it is not set.`,
+a named state. Another method checks that state and waits for the event, or throws, when it is not set.`,
   why: `\`emit\` calls the listeners at once. A listener of "ready" that sends something finds the object not
 ready: the call throws, or waits for an event that has just been emitted and does not come again.`,
   race: source`

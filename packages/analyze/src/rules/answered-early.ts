@@ -178,7 +178,7 @@ function describe(host: Host, write: Access, asked: Suspension, reader: Access):
     ],
     window: [0, 2],
     evidence: [
-      `${taker} looks at it when a message arrives`,
+      `${taker} looks it up when a message arrives`,
       overlapOf(reader.owner)?.text ??
         overlapOf(host.unit)?.text ??
         'the peer answers when it likes',
@@ -193,8 +193,8 @@ export const answeredEarlyPage: RulePage = {
   class: 'atomicity-gap',
   level: 'warning',
   summary: 'What an answer needs is written only after the question was sent.',
-  what: `A message is sent and awaited. Only then the entry or the mark is written that the function which
-handles the answer looks for.`,
+  what: `A message is sent and awaited. Only then the function writes the entry or the mark that the handler
+of the answer looks up.`,
   why: `The peer does not wait until the promise of send() has settled. Its answer is dropped as unknown,
 and the caller waits for ever; or its next message is refused.`,
   race: source`

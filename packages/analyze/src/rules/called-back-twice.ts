@@ -123,7 +123,7 @@ function describe(
     ],
     window: [0, 2],
     evidence: [
-      `nothing is looked at between \`${textOf(suspension)}\` and \`${textOf(other)}\``,
+      `nothing is checked between \`${textOf(suspension)}\` and \`${textOf(other)}\``,
       overlapOf(host.unit)?.text ?? `${host.unit.namedAs} can be called`,
     ],
     fixes: [callOnce(name, [2, 3]), recheck('whether the timer has fired', [3, 3])],
@@ -137,7 +137,7 @@ export const calledBackTwicePage: RulePage = {
   level: 'warning',
   summary: 'A timer and the operation that it limits both call the same callback.',
   what: `A function starts a timer that calls its callback, usually with an error, and an operation whose
-end calls the same callback. Neither of them looks whether the other one was first. Clearing the timer
+end calls the same callback. Neither of them checks whether the other one was first. Clearing the timer
 when the operation ends covers one of the two orders only.`,
   why: `When the timer is first, the caller has given up and gone on. Then it is called a second time: it
 answers a request twice, counts an error and a success, or releases something twice. What the operation
@@ -173,7 +173,7 @@ has made, a connection for example, belongs to nobody and stays open.`,
     }
   `,
   fixes: [
-    'Note that the timer has fired, look at it when the operation ends, and give back what came too late.',
+    'Record that the timer has fired, check that when the operation ends, and release what arrives too late.',
     'Wrap the callback so that only its first call counts.',
   ],
 }

@@ -4,7 +4,7 @@ import { Chains } from '../summaries/chains.ts'
 
 export class Calls {
   readonly #numbers = new Map<string, number>()
-  /** By the number of the name. */
+  /** Keyed by the number of the name. */
   readonly #sites = new Chains<CallSite>()
   /** Those that hand a callback to an emitter or a timer. */
   readonly triggers: readonly CallSite[]
@@ -37,7 +37,7 @@ export class Calls {
     return number === undefined ? [] : this.#sites.of(number)
   }
 
-  /** Of anything whose name is accepted. */
+  /** All calls whose name matches. */
   matching(name: RegExp): readonly CallSite[] {
     const found: CallSite[] = []
     for (const [called, number] of this.#numbers)

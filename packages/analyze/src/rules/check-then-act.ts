@@ -113,7 +113,7 @@ function guardEnd(window: Window): { block: Block; event: Access | Suspension } 
   return { block: window.actBlock, event }
 }
 
-/** Of several checks before the same write, the last one is the one that people read. */
+/** If several checks precede the same write, the last one is what people read. */
 function closest(windows: readonly Window[]): Window | undefined {
   let best: Window | undefined
   for (const window of windows) {
@@ -534,7 +534,7 @@ them are revoked, a limit of five lets seven through. It needs no bad luck, only
   fixes: [
     'Keep the promise instead of the value, and write it in the region of the check (single flight).',
     'Set the flag, or count the place, before the first suspension, and take it back when that fails.',
-    'Look again after the suspension, and throw away your own result if somebody was faster.',
+    'Check again after the suspension, and discard your own result if another call was faster.',
     'Hold a mutex over check and act.',
   ],
 }

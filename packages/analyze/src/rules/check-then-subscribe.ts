@@ -251,7 +251,7 @@ function describe(
     rule: 'H102',
     class: 'toctou',
     level: 'warning',
-    message: `${host.unit.namedAs} looks at ${state} before it listens for the change: when it happens in between, the event is missed and the wait never ends`,
+    message: `${host.unit.namedAs} checks ${state} before it listens for the change: if the change happens in between, the event is missed and the wait never ends`,
     locations: reads.map((read) => read.location.canonical),
     check,
     act: subscription,
@@ -274,7 +274,7 @@ function describe(
     ],
     window: [0, 3],
     evidence: [
-      'the state is changed by somebody else: another process or an event',
+      'the state is changed by something outside this function: another process or an event',
       ...(overlap === undefined ? [] : [overlap.text]),
     ],
     fixes: [subscribeFirst([1, 4]), pollOnce([3, 5])],

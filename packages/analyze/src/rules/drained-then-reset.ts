@@ -149,7 +149,7 @@ function describe(
     rule: 'H506',
     class: 'atomicity-gap',
     level: overlap === undefined ? 'note' : hasStrongReach(adder.owner.host) ? 'error' : 'warning',
-    message: `${host.unit.namedAs} uses what is in ${name}, waits, and then empties it: what ${adding} has put in meanwhile is lost`,
+    message: `${host.unit.namedAs} uses what is in ${name}, waits, and then empties it: what ${adding} added during the wait is lost`,
     locations: [location],
     check: read,
     act: reset,
@@ -183,7 +183,7 @@ export const drainedThenResetPage: RulePage = {
   level: 'error',
   summary: 'A container is used, a suspension follows, and then all of it is emptied.',
   what: `A function walks a shared list, set or map, or hands it over, waits, and then empties the whole
-container. Another function adds to it, and nothing is looked at between the suspension and the emptying.`,
+container. Another function adds to it, and nothing is checked between the suspension and the emptying.`,
   why: `What arrives during the suspension is removed although nothing was done with it: events that are
 never sent, promises that are never waited for, connections that are never closed.`,
   race: source`

@@ -226,7 +226,7 @@ function describe(
     ],
     window: [0, 3],
     evidence: [
-      `${by} looks at nothing that ${namedAs} sets before it waits`,
+      `${by} checks nothing that ${namedAs} sets before it waits`,
       overlapOf(adder.owner.host)?.text ?? `${by} can be called`,
     ],
     fixes: [stopIntakeFirst(textOf(end), [1, 4]), markFirst('closing', [1, 4])],

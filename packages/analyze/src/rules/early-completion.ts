@@ -193,7 +193,7 @@ export const earlyCompletionPage: RulePage = {
   name: 'early-completion',
   class: 'stale-reference',
   level: 'warning',
-  summary: 'A second caller is told that it is done while the first one is still working.',
+  summary: 'A second caller gets the answer that it is done while the first one is still working.',
   what: `A branch on an in-flight flag returns, resolves or calls back at once, although the operation
 that set the flag has not ended.`,
   why: `The second caller continues as if the work were done: it reads a cache that is not loaded, or
@@ -223,7 +223,7 @@ closes what is still being flushed.`,
     ['A', 'load(): sets the flag'],
     ['A', 'await readEntries(): suspended'],
     ['B', 'has(): load() returns at once, the flag is set'],
-    ['B', 'looks into an empty list: false'],
+    ['B', 'finds an empty list: false'],
     ['A', 'the entries arrive'],
   ],
   window: [2, 5],
@@ -243,7 +243,7 @@ closes what is still being flushed.`,
     }
   `,
   fixes: [
-    'Keep the promise of the running operation, and return it to everybody.',
+    'Keep the promise of the running operation, and return it to every caller.',
     'Refuse the second caller with an error that says so.',
   ],
 }

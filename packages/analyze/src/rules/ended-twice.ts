@@ -255,7 +255,7 @@ export const endedTwicePage: RulePage = {
   summary: 'Two events of one end both count it, or both call back.',
   what: `A function listens to two events of one handle that both come when it ends: \`error\` and then
 \`close\`, \`exit\` and then \`close\`, or a timer that destroys the handle and then the \`close\` of it. Both
-listeners change the same counter or call the same callback, and neither looks whether the other one was first.`,
+listeners change the same counter or call the same callback, and neither checks whether the other one was first.`,
   why: `One end is counted twice: the number of running tasks falls below the real one, so more run than
 the limit allows, and a drain that waits for zero ends too early. Or the caller is called back twice, with an
 error and with a result.`,

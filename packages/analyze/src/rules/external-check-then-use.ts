@@ -105,7 +105,7 @@ export const externalCheckThenUsePage: RulePage = {
   level: 'warning',
   summary:
     'Something outside the process is checked, then created or written, with no conflict in mind.',
-  what: `A file, a row, a key or a port is looked up; after a suspension it is created or written,
+  what: `A file, a row, a key or a port is checked; after a suspension it is created or written,
 without an exclusive flag, a conditional write, a transaction, or handling of the conflict.`,
   why: `Other tasks, and other processes, change what is outside. The second writer silently
 overwrites the first; a check that passed in every test fails under load.`,

@@ -110,7 +110,7 @@ export function registerFirst(registry: string, closes: Steps): Fix {
 
 export function closedCheck(registry: string, closes: Steps): Fix {
   return {
-    title: 'Look after the suspension whether it was closed meanwhile',
+    title: 'Check after the suspension whether it was closed during the wait',
     sketch: `await prepare(resource)\nif (this.closed) { await resource.close(); return }\n${registry}.add(resource)`,
     closes,
     tradeoffs: 'Needs a flag that close() sets before it walks the registry.',
@@ -121,7 +121,7 @@ export function closedCheck(registry: string, closes: Steps): Fix {
 
 export function subscribeFirst(closes: Steps): Fix {
   return {
-    title: 'Subscribe first, then look',
+    title: 'Subscribe first, then check',
     sketch: 'const done = once(emitter, "done")\nif (await isDone()) return\nawait done',
     closes,
     tradeoffs: 'The listener has to be removed on every way out.',
@@ -315,7 +315,7 @@ export function abortWait(stopper: string, closes: Steps): Fix {
     sketch:
       'await work({ signal: this.controller.signal })\n// in the function that stops: this.controller.abort()',
     closes,
-    tradeoffs: 'Everything on the way has to take the signal; the task ends with an AbortError.',
+    tradeoffs: 'Every function in between has to take the signal; the task ends with an AbortError.',
     risk: 'medium',
     effort: 'moderate',
   }
@@ -378,7 +378,7 @@ export function clearWithEntry(container: string, closes: Steps): Fix {
 
 export function settleWaiters(container: string, closes: Steps): Fix {
   return {
-    title: `Reject those who wait in ${container}`,
+    title: `Reject the callers that wait in ${container}`,
     sketch: `for (const waiter of ${container}.splice(0)) waiter.reject(new Error('closed'))`,
     closes,
     tradeoffs: 'Callers have to handle the rejection.',
@@ -414,7 +414,7 @@ export function cancelLoser(call: string, closes: Steps): Fix {
     title: 'Cancel the operation when the limit wins',
     sketch: `const signal = AbortSignal.timeout(limit)\nreturn await ${call.replace(/\)$/, '')}, { signal })`,
     closes,
-    tradeoffs: 'Everything on the way has to take the signal.',
+    tradeoffs: 'Every function in between has to take the signal.',
     risk: 'medium',
     effort: 'moderate',
   }
@@ -502,7 +502,7 @@ export function endOnCleanup(closes: Steps): Fix {
 export function waitInBoth(wait: string, closes: Steps): Fix {
   return {
     title: 'Wait on both ways',
-    sketch: `if (!begun) begin()\n${wait}   // whoever began it`,
+    sketch: `if (!begun) begin()\n${wait}   // whichever call began it`,
     closes,
     tradeoffs: 'Every call waits for one more turn, also when it has long been ready.',
     risk: 'low',
@@ -549,7 +549,7 @@ export function stopIntakeFirst(call: string, closes: Steps): Fix {
     title: 'Close the intake before the wait',
     sketch: `// first: nothing new is registered any more\n// ${call} moves here where it is the intake\nawait Promise.all(running)`,
     closes,
-    tradeoffs: 'Callers that come during the wait are refused and have to be told so.',
+    tradeoffs: 'Callers that come during the wait are refused and must get an error that says so.',
     risk: 'low',
     effort: 'simple',
   }

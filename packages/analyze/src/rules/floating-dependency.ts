@@ -214,7 +214,7 @@ function describe(
             : `reads ${read.location.name}: the old value`,
         at: end,
       },
-      { task: 'B', text: 'stores the new value; if it fails, nobody hears of it', at: site },
+      { task: 'B', text: 'stores the new value; if it fails, the error is not reported', at: site },
     ],
     window: [1, 3],
     evidence: [
@@ -234,7 +234,7 @@ export const floatingDependencyPage: RulePage = {
   level: 'error',
   summary: 'A promise is not awaited, although what follows reads what it writes.',
   what: `An async call is started and not awaited; it writes a shared location; the caller then reads
-that location, or tells others that it is done.`,
+that location, or reports that it is done.`,
   why: `The read gets the old value, mostly: sometimes the write is fast enough, and the tests pass.`,
   race: source`
     export class Tokens {

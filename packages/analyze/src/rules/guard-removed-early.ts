@@ -63,7 +63,7 @@ function describe(
     rule: 'H301',
     class: 'lifetime-mismatch',
     level: 'warning',
-    message: `${drop.owner.namedAs} removes the guard ${name} although others may wait for it: the next one makes a new guard and enters beside them`,
+    message: `${drop.owner.namedAs} removes the guard ${name} although other callers may wait for it: the next caller makes a new guard and enters beside them`,
     locations: [location],
     check: taken,
     act: drop,
@@ -103,7 +103,7 @@ export const guardRemovedEarlyPage: RulePage = {
   name: 'guard-removed-early',
   class: 'lifetime-mismatch',
   level: 'error',
-  summary: 'A guard is taken out of its registry while others may hold it or wait for it.',
+  summary: 'A guard is taken out of its registry while other callers may hold it or wait for it.',
   what: `A lock that lives in a map is deleted from it without knowing that nobody holds it or waits
 for it, or before the state that it guards is torn down.`,
   why: `The next caller finds no lock and makes a new one. Two tasks now hold "the" lock of one key at

@@ -173,9 +173,9 @@ export const handedOutUnreadyPage: RulePage = {
   class: 'stale-reference',
   level: 'error',
   summary: 'An object is stored before it is ready, and a second caller gets it like that.',
-  what: `A function looks whether an object is there. If not, it makes one, stores it, and waits for a
-method of it that makes it ready. If it is there, the function ends without waiting. So a second call that
-comes during the wait has an object that is not ready.`,
+  what: `A function checks whether an object exists. If not, it makes one, stores it, and waits for a
+method of it that makes it ready. If it exists, the function ends without waiting. So a second call
+during the wait gets an object that is not ready.`,
   why: `The second caller sends on a connection that is not open, reads a table that is not loaded, or gets
 "not initialised" from a library. It goes wrong only when two callers come at start-up, so tests with one
 caller never show it.`,
@@ -215,7 +215,7 @@ caller never show it.`,
     }
   `,
   fixes: [
-    'Keep the promise of the object that is ready, and let everybody wait for it.',
+    'Keep the promise of the object that is ready, and let every caller wait for it.',
     'Store the object when it is ready, under a guard that keeps a second one from being made.',
   ],
 }

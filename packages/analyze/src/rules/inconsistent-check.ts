@@ -310,7 +310,7 @@ function describe(
     rule: 'H213',
     class: 'stale-reference',
     level: 'warning',
-    message: `${host.unit.namedAs} runs \`${textOf(act, 40)}\` after a suspension without a look at ${name}, which ${others.slice(0, 2).join(' and ')} look at right before they do the same`,
+    message: `${host.unit.namedAs} runs \`${textOf(act, 40)}\` after a suspension without checking ${name}, which ${others.slice(0, 2).join(' and ')} check right before they do the same`,
     locations: [location],
     check: suspension,
     act,
@@ -319,11 +319,11 @@ function describe(
     steps: [
       { task: 'A', text: `waits: \`${textOf(suspension)}\``, at: suspension, isCheckpoint: true },
       { task: 'B', text: `${changer.owner.namedAs}: \`${textOf(changer)}\``, at: changer },
-      { task: 'A', text: `resumes without a look: \`${textOf(act)}\``, at: act },
+      { task: 'A', text: `resumes without a check: \`${textOf(act)}\``, at: act },
     ],
     window: [0, 2],
     evidence: [
-      `${looking.size} functions look first: \`${textOf(look)}\` in ${look.owner.namedAs}`,
+      `${looking.size} functions check first: \`${textOf(look)}\` in ${look.owner.namedAs}`,
       overlapOf(changer.owner)?.text ?? `${changer.owner.namedAs} runs at any time`,
     ],
     fixes: [recheck(name, [3, 3]), abortWait(changer.owner.namedAs, [2, 3])],
@@ -336,10 +336,10 @@ export const inconsistentCheckPage: RulePage = {
   class: 'stale-reference',
   level: 'warning',
   summary:
-    'Other functions look at a state right before they do this; here it is done after a suspension without a look.',
+    'Other functions check a state right before they do this; here it is done after a suspension without a check.',
   what: `Two or more functions of a component check the same state and then, without a suspension between, call a
 function, use a handle or store something. Another function does the same after a suspension and does not check.
-A third one changes that state to what the others refuse to act in.`,
+A third one changes that state to a value in which the others do not act.`,
   why: `The checks show what the author believes must hold. Where one of them is missing, the act happens in a
 state that the rest of the component rules out: after close, before ready, with the connection of another session.`,
   race: source`

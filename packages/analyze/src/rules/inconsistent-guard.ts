@@ -80,7 +80,7 @@ function operations(model: Model): Draft[] {
       .flatMap((host) => host.awaited)
       .map(({ event }) => event)
       .filter((site) => handleOf(site) === handle && isOpen(model, site))
-    // As many outside as inside: the guard is about something else.
+    // If as many accesses are outside as inside, the guard protects something else.
     if (open.length > 0 && open.length < units.size)
       drafts.push(describeOperation(handle, open[0]!, inside))
   }
@@ -112,7 +112,7 @@ function describeOperation(location: Location, open: CallSite, inside: CallSite)
     rule: 'H402',
     class: 'missing-guard',
     level: 'warning',
-    message: `${open.owner.namedAs} works on ${name} without the guard under which ${inside.owner.namedAs} and others do: \`${textOf(open, 40)}\``,
+    message: `${open.owner.namedAs} works on ${name} without the guard under which ${inside.owner.namedAs} and other functions do: \`${textOf(open, 40)}\``,
     locations: [location],
     check: open,
     act: open,
@@ -145,7 +145,7 @@ function describe(location: Location, open: Located, guarded: Located): Draft {
     rule: 'H402',
     class: 'missing-guard',
     level: overlapOf(open.access.owner) === undefined ? 'note' : 'warning',
-    message: `${open.access.owner.namedAs} writes ${name} without the guard under which ${guarded.access.owner.namedAs} and others change it`,
+    message: `${open.access.owner.namedAs} writes ${name} without the guard under which ${guarded.access.owner.namedAs} and other functions change it`,
     locations: [location],
     check: open.access,
     act: open.access,
@@ -193,8 +193,8 @@ export const inconsistentGuardPage: RulePage = {
   summary: 'State that is guarded in most places is accessed without the guard in another.',
   what: `A shared location is accessed under one guard in at least two places, and without it in a
 region that may overlap them.`,
-  why: `Somebody knew that it needs the guard, and somebody else did not. The guard protects nothing as
-long as one path walks around it.`,
+  why: `One author knew that it needs the guard, another one did not. The guard protects nothing as
+long as one path avoids it.`,
   race: source`
     import { Mutex } from 'async-mutex'
 

@@ -128,7 +128,7 @@ function describe(
     rule: 'H210',
     class: 'stale-reference',
     level: 'warning',
-    message: `${host.unit.namedAs} waits and then stores ${name} without looking whether ${by} has emptied it meanwhile: what was to be forgotten is back`,
+    message: `${host.unit.namedAs} waits and then stores ${name} without checking whether ${by} has emptied it during the wait: the removed value is back`,
     locations: [location],
     check: suspension,
     act: store,
@@ -143,7 +143,7 @@ function describe(
       },
       { task: 'B', text: `${by} empties ${name}: \`${textOf(reset)}\``, at: reset },
       { task: 'A', text: `stores the old answer: \`${textOf(store)}\``, at: store },
-      { task: 'B', text: 'all who come now get what was to be forgotten', at: reset },
+      { task: 'B', text: 'all later callers get the value that was removed', at: reset },
     ],
     window: [0, 3],
     evidence: [
@@ -160,11 +160,11 @@ export const invalidatedWhileLoadingPage: RulePage = {
   class: 'stale-reference',
   level: 'warning',
   summary: 'An answer is stored after another function has emptied the place where it is kept.',
-  what: `A function looks whether a value is there, waits for the answer of something, and stores it. Another
+  what: `A function checks whether a value is there, waits for an answer, and stores it. Another
 function, which callers use for that alone, empties the place. Between the suspension and the store nothing
-is looked at.`,
-  why: `Someone logs out, rotates a key or changes the configuration, and the cache is emptied. A request
-that was on its way stores what it was answered before the change. From now on everybody gets the old
+is checked.`,
+  why: `A user logs out, rotates a key or changes the configuration, and the cache is emptied. A request
+that was on its way stores the answer from before the change. From now on every caller gets the old
 session, key or configuration, until the next time.`,
   race: source`
     export class Keys {

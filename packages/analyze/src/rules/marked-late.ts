@@ -141,7 +141,7 @@ export const markedLatePage: RulePage = {
   class: 'missing-guard',
   level: 'warning',
   summary: 'A shutdown waits before it sets the mark that refuses new work.',
-  what: `A function that gives back resources is suspended before it sets a flag, and another function looks at
+  what: `A function that gives back resources is suspended before it sets a flag, and another function checks
 that flag to refuse new work. During the wait the flag is not set and new work is accepted.`,
   why: `The shutdown has already taken stock of what it has to wait for or close. What is accepted
 afterwards is closed under its user, or stays open for ever.`,

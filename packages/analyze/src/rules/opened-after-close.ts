@@ -119,7 +119,7 @@ function describe(
     rule: 'H312',
     class: 'lifetime-mismatch',
     level: 'warning',
-    message: `${host.unit.namedAs} stores ${name} after a suspension without a look at whether ${closer} has run: then nothing will give it back`,
+    message: `${host.unit.namedAs} stores ${name} after a suspension without checking whether ${closer} has run: then nothing will release it`,
     locations: [store.location.canonical],
     check: suspension,
     act: store,
@@ -191,7 +191,7 @@ end, and nothing has the handle that could close it.`,
     }
   `,
   fixes: [
-    'After the suspension look whether close() has run, and give the handle back.',
+    'After the suspension check whether close() has run, and release the handle.',
     'Keep the promise of the opening, and let close() wait for it.',
   ],
 }

@@ -152,7 +152,7 @@ function describe(
     window: [0, 2],
     evidence: [
       `the function that is given to ${protocol.name} returns nothing`,
-      'nothing is looked at between the suspension and the delivery',
+      'nothing is checked between the suspension and the delivery',
     ],
     fixes: [ignoreWhenEnded([3, 3]), endOnCleanup([2, 3])],
   }
@@ -166,9 +166,9 @@ export const outlivesSubscriptionPage: RulePage = {
   summary:
     'A subscriber or effect starts work that continues after its end, and nothing can end it.',
   what: `The function of an \`Observable\` or of a React effect starts asynchronous work whose end delivers:
-it calls the observer, or sets state. The function returns no teardown, and nothing is looked at before the
+it calls the observer, or sets state. The function returns no teardown, and nothing is checked before the
 delivery.`,
-  why: `After unsubscribe the request continues, and the observer is called when its owner is gone. An effect
+  why: `After unsubscribe the request continues, and the observer is called after its owner has ended. An effect
 runs again when its inputs change: the answer for the old inputs may come last, and is shown for the new
 ones.`,
   race: source`
@@ -209,6 +209,6 @@ ones.`,
   `,
   fixes: [
     'Return a function that aborts the work.',
-    'Return a function that sets a flag, and look at the flag before each delivery.',
+    'Return a function that sets a flag, and check the flag before each delivery.',
   ],
 }

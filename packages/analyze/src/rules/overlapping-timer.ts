@@ -85,7 +85,7 @@ function from(model: Model, timer: CallSite, work: FunctionUnit): Draft | undefi
     rule: 'H403',
     class: 'missing-guard',
     level: others.length > 0 || work.host !== work ? 'warning' : 'note',
-    message: `${timer.owner.namedAs} starts ${work.namedAs} ${timer.name === 'setInterval' ? 'at every tick' : 'when something happens, and so do others'}, also while the last round is still waiting: rounds overlap on ${name}`,
+    message: `${timer.owner.namedAs} starts ${work.namedAs} ${timer.name === 'setInterval' ? 'at every tick' : 'when something happens, and so do other callers'}, also while the last round is still waiting: rounds overlap on ${name}`,
     locations: [effect.location.canonical],
     check,
     act: suspension,

@@ -155,7 +155,7 @@ export const passedByPage: RulePage = {
   level: 'warning',
   summary:
     'Only the first caller waits until it is ready; the second finds the mark and continues.',
-  what: `A function looks whether something was begun. If not, it marks it as begun and waits for it. Both
+  what: `A function checks whether some work was begun. If not, it marks it as begun and waits for it. Both
 ways lead to the same work, and only the one that set the mark has waited.`,
   why: `The first requests after a start arrive together. The second one works with a server that is not
 initialised, a folder that is not there, a schema that is not loaded.`,

@@ -186,7 +186,7 @@ function describe(
         : hasStrongReach(host.unit)
           ? 'error'
           : 'warning',
-    message: `${host.unit.namedAs} reads ${name}, waits, and writes back what it made of it: what others wrote in between is lost`,
+    message: `${host.unit.namedAs} reads ${name}, waits, and writes back the result: what other calls wrote in between is lost`,
     locations: [location],
     check: read,
     act: write,
@@ -227,7 +227,7 @@ export const readModifyWritePage: RulePage = {
   summary: 'A value is read, and what was made of it is written back after a suspension.',
   what: `A shared location is read before a suspension and written after it with a value that was made
 from what was read. x += await y() is one: the left side is read first.`,
-  why: `What others wrote in between is overwritten. Counters count too little, lists lose entries.`,
+  why: `What other calls wrote in between is overwritten. Counters count too little, lists lose entries.`,
   race: source`
     let total = 0
 

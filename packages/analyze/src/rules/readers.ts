@@ -12,11 +12,11 @@ import type { Uses } from '../summaries/uses.ts'
 export class Readers {
   readonly #uses: Uses
   readonly #summaries: Summaries
-  /** By host: functions in it that are called by name and have no graph of their own. */
+  /** Keyed by host: its inner functions that are called by name and have no graph of their own. */
   readonly #inner: ReadonlyMap<FunctionUnit, readonly FunctionUnit[]>
-  /** By the number of a location: what is a part of it. */
+  /** Keyed by the number of a location: the locations that are parts of it. */
   readonly #parts = new Chains<Location>()
-  /** By getter: the fields of its name, which may be it. */
+  /** Keyed by getter: the fields that it may return, by its name. */
   readonly #gotten = new Map<FunctionUnit, readonly Location[]>()
 
   constructor({ units, classes, locations }: Program, summaries: Summaries) {

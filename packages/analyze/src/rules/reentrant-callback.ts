@@ -80,7 +80,7 @@ function from(host: Host, read: Located): Draft | undefined {
     steps: [
       { task: 'A', text: `checks \`${textOf(access)}\``, at: access },
       { task: 'A', text: `runs listeners: \`${textOf(emitted)}\``, at: emitted },
-      { task: 'B', text: `a listener comes back and checks \`${textOf(access)}\` too`, at: access },
+      { task: 'B', text: `a listener calls back and checks \`${textOf(access)}\` too`, at: access },
       { task: 'B', text: `writes ${location.name}`, at: write },
       {
         task: 'A',
@@ -102,12 +102,12 @@ export const reentrantCallbackPage: RulePage = {
   name: 'reentrant-callback',
   class: 'toctou',
   level: 'warning',
-  summary: 'Between a check and its act a callback runs, and it can come back here at once.',
+  summary: 'Between a check and its act a callback runs, and it can call back into the same function at once.',
   what: `Shared state is checked, then an event is emitted or a callback is called, and then the
 state is written, all without a suspension. emit(), dispatchEvent() and calling a callback run other
 code now, not later.`,
   why: `A listener that calls back into the same object finds it half changed. No await is needed,
-so nobody looks for a race here.`,
+so readers do not look for a race here.`,
   race: source`
     import { EventEmitter } from 'node:events'
 
@@ -145,8 +145,8 @@ so nobody looks for a race here.`,
     }
   `,
   fixes: [
-    'Change the state first, then tell others.',
-    'Tell others later: queueMicrotask(() => this.emit(…)).',
-    'Refuse calls that come back while one is under way.',
+    'Change the state first, then notify.',
+    'Notify later: queueMicrotask(() => this.emit(…)).',
+    'Refuse calls that come in while one is under way.',
   ],
 }

@@ -183,7 +183,7 @@ export const releasedInUsePage: RulePage = {
 gives back an object that the call works on. Also reported: a file that is written, used across a
 suspension and removed, under a name in which nothing differs from call to call.`,
   why: `The \`finally\` runs as soon as the work has begun. The connection is back in the pool, or closed,
-and the work still uses it: errors that come from nowhere, or the answers of somebody else.`,
+and the work still uses it: it fails with unrelated errors, or reads answers that belong to another caller.`,
   race: source`
     async function work(connection: Connection): Promise<number> {
       await connection.query('begin')

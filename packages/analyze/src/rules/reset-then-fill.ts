@@ -142,9 +142,9 @@ export const resetThenFillPage: RulePage = {
   class: 'atomicity-gap',
   level: 'error',
   summary:
-    'State is emptied before a suspension and filled after it, and others read it meanwhile.',
+    'State is emptied before a suspension and filled after it, and other functions read it in between.',
   what: `A shared location is reset (cleared, emptied, set to undefined), the task is suspended, and
-the location is filled again; somebody else reads it.`,
+the location is filled again; another function reads it.`,
   why: `Readers see nothing where something always is: an empty list of routes, a missing user. If the
 suspension fails, it stays empty.`,
   race: source`

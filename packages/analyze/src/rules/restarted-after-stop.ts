@@ -169,7 +169,7 @@ function describeRestart(
     ],
     window: [1, 3],
     evidence: [
-      `neither the listener nor \`${textOf(restart, 40)}\` looks whether ${stopper} has run`,
+      `neither the listener nor \`${textOf(restart, 40)}\` checks whether ${stopper} has run`,
       overlapOf(listener)?.text ?? 'the listener runs at any time',
     ],
     fixes: [closedCheck(name, [2, 3]), removeListener(stopper, [2, 3])],
@@ -404,7 +404,7 @@ function describe(
     rule: 'H308',
     class: 'lifetime-mismatch',
     level: hasStrongReach(host.unit) && isTimer(store.value) ? 'error' : 'warning',
-    message: `${act.owner.namedAs} waits and then stores ${name} without looking whether ${stopper} has run meanwhile: what it stores is never given back`,
+    message: `${act.owner.namedAs} waits and then stores ${name} without checking whether ${stopper} has run during the wait: what it stores is never released`,
     locations: [location],
     check: suspension,
     act,
@@ -437,7 +437,7 @@ export const restartedAfterStopPage: RulePage = {
   summary:
     'A timer or handle is stored after a suspension, although a stop may have come in between.',
   what: `A task is suspended and then stores a timer, a connection or another handle in a field or
-variable that some other function gives back. Between the suspension and the store nothing is looked at,
+variable that some other function releases. Between the suspension and the store nothing is checked,
 and that other function neither waits for the task nor aborts its wait.`,
   why: `The stop runs while there is nothing to give back. The task then resumes, stores its handle and
 runs for ever: the poller polls a closed database, the process does not exit, the test hangs.`,
@@ -480,7 +480,7 @@ runs for ever: the poller polls a closed database, the process does not exit, th
     }
   `,
   fixes: [
-    'Set a flag in the function that stops, and look at it after every suspension before something is stored.',
+    'Set a flag in the function that stops, and check it after every suspension before something is stored.',
     'Give the wait a signal which the stopping function aborts.',
     'Let the stopping function wait for the running task before it gives back.',
   ],

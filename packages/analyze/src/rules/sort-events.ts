@@ -14,7 +14,10 @@ export interface At<E extends Event> extends Position {
 
 /** Everything in the order of the graph; groups in that of their first accesses. */
 export interface Sorted {
-  /** By canonical location, with checks through functions as reads of what those look at. */
+  /**
+   * Grouped by canonical location; a check through a function counts as a read of what that
+   * function checks.
+   */
   readonly groups: readonly Group[]
   readonly calls: readonly At<CallSite>[]
   /** Those of functions of the program. */
@@ -63,8 +66,8 @@ export function sortEvents(unit: FunctionUnit, graph: Graph, indirect: Indirect)
 }
 
 /**
- * By the number of a location: where its group is among those that are being made, if it is there. What
- * was noted for another host is not it, so nothing has to be cleared.
+ * Indexed by the number of a location: the position of its group in the list that is being made. An
+ * entry of another host does not match its location, so the array is never cleared.
  */
 let places = new Int32Array(1_024)
 

@@ -171,7 +171,7 @@ const harmless = new Set(
   ),
 )
 
-/** By the function that sets the state, or by one that it calls. */
+/** Released by the function that sets the state, or by one that it calls. */
 export function isGivenBack(
   model: Model,
   location: Location,

@@ -42,7 +42,7 @@ function isFoundEntry({ op, location, checks }: Access): boolean {
   )
 }
 
-/** By then another function may have stored a newer one under the same key. */
+/** By then, another function may have stored a newer one under the same key. */
 function removedAfter(
   model: Model,
   host: Host,

@@ -152,7 +152,7 @@ function describeListener(
     window: [0, 3],
     evidence: [
       `\`${textOf(site, 40)}\` runs it at every event, whether or not the last one has ended`,
-      `nothing is looked at between the suspension and the store of ${name}`,
+      `nothing is checked between the suspension and the store of ${name}`,
     ],
     fixes: [generation(name, [4, 4]), mutex(name, [1, 4])],
   }
@@ -264,7 +264,7 @@ export const supersededResultPage: RulePage = {
   level: 'warning',
   summary: 'The answer to an older question is stored over that to a newer one.',
   what: `A function stores one of its arguments in a field, waits, and stores the answer in another field of
-the same object. Nothing is looked at between the suspension and the second store, and no guard is held.`,
+the same object. Nothing is checked between the suspension and the second store, and no guard is held.`,
   why: `Answers do not come in the order of the questions. The field with the question says what the user
 chose last, the field with the answer has what was asked before, and it stays so.`,
   race: source`

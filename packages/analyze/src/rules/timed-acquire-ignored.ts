@@ -19,7 +19,7 @@ export function timedAcquireIgnored(model: Model): Draft[] {
         rule: 'H302',
         class: 'lifetime-mismatch',
         level: 'warning',
-        message: `${site.owner.namedAs} does not look whether \`${textOf(site)}\` got the guard: after the time limit it continues without it`,
+        message: `${site.owner.namedAs} does not check whether \`${textOf(site)}\` got the guard: after the time limit it continues without it`,
         locations: site.receiver === undefined ? [] : [site.receiver.canonical],
         check: site,
         act: site,
@@ -52,10 +52,10 @@ export const timedAcquireIgnoredPage: RulePage = {
   name: 'timed-acquire-ignored',
   class: 'lifetime-mismatch',
   level: 'error',
-  summary: 'A guard is asked for with a time limit, and the answer is not looked at.',
+  summary: 'A guard is requested with a time limit, and the answer is not checked.',
   what: `The result of an acquire that may fail (with a time limit, or without waiting) is ignored, and
 the code continues as if the guard were held.`,
-  why: `Under load, which is when the lock matters, the time limit passes and everybody walks in.`,
+  why: `Under load, which is when the lock matters, the time limit passes and every caller enters.`,
   race: source`
     import type { Semaphore } from './semaphore.ts'
 

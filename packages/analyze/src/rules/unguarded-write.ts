@@ -168,7 +168,7 @@ function describe(
       overlap === undefined
         ? 'it runs at start-up only'
         : `may overlap with itself: ${overlap.text}`,
-      `${name} is read by others and has no guard`,
+      `${name} is read by other functions and has no guard`,
     ],
     fixes: [
       singleFlight(name, textOf(site, 40), [2, 4]),
@@ -184,10 +184,10 @@ export const unguardedWritePage: RulePage = {
   class: 'missing-guard',
   level: 'warning',
   summary: 'Shared state that several callers change after a suspension has no guard anywhere.',
-  what: `A function that can overlap itself writes a shared location after a suspension; others read
+  what: `A function that can overlap itself writes a shared location after a suspension; other functions read
 it; nothing guards it. Reported where the state has several fields, is a counter, or is a credential that
 can be used once.`,
-  why: `The last one to come back wins, in whatever order the network likes. With rotating tokens the
+  why: `The last answer to arrive wins, in an order that the network decides. With rotating tokens the
 loser has just revoked what the winner is about to use, and the user is logged out.`,
   race: source`
     export class Auth {

@@ -174,7 +174,7 @@ function staleAfter(
   const reason =
     harmOf(model, act, killer) ??
     (habit !== 'none'
-      ? `${location.name} is looked at before work continues elsewhere, but not after this suspension`
+      ? `${location.name} is checked before work continues elsewhere, but not after this suspension`
       : undefined)
   if (reason === undefined) return undefined
   // A guard of this task keeps out its like, not the one that sets the flag.
@@ -601,7 +601,7 @@ function describe(
     rule: 'H201',
     class: 'stale-reference',
     level,
-    message: `${host.unit.namedAs} runs \`${textOf(use, 40)}\` after a suspension, although ${killer.owner.namedAs} may have changed ${name} meanwhile`,
+    message: `${host.unit.namedAs} runs \`${textOf(use, 40)}\` after a suspension, although ${killer.owner.namedAs} may have changed ${name} during the wait`,
     locations: [location],
     check,
     act: use,

@@ -74,7 +74,7 @@ function describe(
     rule: 'H407',
     class: 'missing-guard',
     level: 'warning',
-    message: `${method.namedAs} takes everything down and leaves those who wait in ${name}: ${waiter.owner.namedAs} never returns to them`,
+    message: `${method.namedAs} takes everything down and leaves the callers that wait in ${name}: ${waiter.owner.namedAs} never returns to them`,
     locations: [container],
     check: release,
     act: release,
@@ -96,8 +96,8 @@ function describe(
     ],
     window: [0, 2],
     evidence: [
-      `${method.namedAs} does not look at ${name}`,
-      overlapOf(method)?.text ?? 'it can run while others wait',
+      `${method.namedAs} does not check ${name}`,
+      overlapOf(method)?.text ?? 'it can run while other callers wait',
     ],
     fixes: [settleWaiters(name, [2, 3]), bounded([1, 3])],
   }
@@ -108,7 +108,7 @@ export const waitersLeftPage: RulePage = {
   name: 'waiters-left',
   class: 'missing-guard',
   level: 'warning',
-  summary: 'A shutdown leaves callers waiting whose promises nothing will settle any more.',
+  summary: 'A shutdown leaves callers waiting whose promises will never be settled.',
   what: `A class keeps the \`resolve\` of waiting callers in a list or map, and has a public method that gives
 resources back and sets a flag which says that it has ended. That method does not read or empty the list,
 itself or through what it calls.`,

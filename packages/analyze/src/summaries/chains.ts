@@ -9,9 +9,9 @@ import { withRoomFor } from './room.ts'
 export class Chains<T> {
   /** In the order in which they came. */
   readonly values: T[] = []
-  /** By list: the number of its last value, counted from 1. */
+  /** Indexed by list: the number of its last value, counted from 1. */
   #last = new Int32Array(256)
-  /** By value: the one before it in its list. */
+  /** Indexed by value: the previous value in its list. */
   #previous = new Int32Array(256)
 
   add(list: number, value: T): void {

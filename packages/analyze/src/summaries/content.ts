@@ -45,7 +45,7 @@ export class Content {
   }
 }
 
-/** Of an entry whose key is known, where it is not a container of one call only. */
+/** The container of an entry whose key is known, unless the container belongs to one call. */
 export function sharedContainerOf(location: Location): Location | undefined {
   if (location.scope !== 'entry' || location.entryKey === undefined) return undefined
   if (location.class === undefined && location.unit?.kind !== 'module') return undefined

@@ -54,7 +54,10 @@ export class Effects {
     this.clear = clear
   }
 
-  /** Of an access of the function itself. An initial write touches the location and does nothing. */
+  /**
+   * The effects of an access of the function itself. An initial write touches the location and does
+   * nothing.
+   */
   static of(access: Access): Effects {
     if (access.op === 'write' && access.isInitial) return untouched
     const effect = new Effect(access, 0)

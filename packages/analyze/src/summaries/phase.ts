@@ -19,8 +19,8 @@ export class Phase {
   readonly #effects: Effects[] = []
   #count = 0
   /**
-   * By the number of a location: where it is in the lists, if it is there. What was noted for another
-   * function is not it, so nothing has to be cleared.
+   * Indexed by the number of a location: its position in the lists. An entry of another
+   * function does not match its location, so the array is never cleared.
    */
   #places = new Int32Array(1_024)
   readonly #included: EffectsByLocation[] = []

@@ -110,7 +110,10 @@ class SummaryMaker {
   /** Where effects are met, of one function after the other. */
   readonly before = new Phase()
   readonly after = new Phase()
-  /** By number, from the first of the program on: a map of objects is several times slower. */
+  /**
+   * Indexed by number, counted from the first of the program: a map of objects is several times
+   * slower.
+   */
   readonly #first: number
   readonly #known: (Summary | undefined)[]
   readonly #isCalled: Uint8Array

@@ -17,7 +17,7 @@ export interface Located extends Position {
 
 const none: readonly Located[] = []
 
-/** Of one program: locations are known by their numbers. */
+/** Uses in one program: locations are known by their numbers. */
 export class Uses {
   readonly #hosts = new Chains<FunctionUnit>()
   readonly #writes = new Chains<Located>()

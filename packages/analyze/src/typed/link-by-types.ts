@@ -119,7 +119,7 @@ function methodsOf(owner: ClassUnit, name: string): readonly FunctionUnit[] {
   return found
 }
 
-/** As models name modules. */
+/** The name that models use for the module. */
 function moduleOf(origin: Exclude<Origin, { kind: 'program' }>): string {
   switch (origin.kind) {
     case 'package':

@@ -37,7 +37,7 @@ const text = `export class Client {
 
 const uriOf = (name: string) => ({ fsPath: name, toString: () => `file://${name}` })
 
-/** As much of the interface of the editor as the extension uses. */
+/** The part of the editor's interface that the extension uses. */
 function fakeEditor() {
   const lists = new Map<
     string,

@@ -52,7 +52,7 @@ interface Log {
 
 function sarif(report: Report): Log {
   const log = sarifReport(report, { version: '1.2.3', rootUrl: 'file:///project/' })
-  // As a reader gets it: what JSON leaves out is left out.
+  // The log as a reader gets it: without the fields that JSON leaves out.
   return JSON.parse(JSON.stringify(log)) as Log
 }
 

@@ -127,7 +127,7 @@ second in which the server answers nobody.`,
     level: 'warning',
     summary: 'Input of any size is parsed or serialised on the loop.',
     what: `JSON.parse, JSON.stringify, structuredClone or a parser of a package gets what comes from a
-request, a file, a message or a query, and nothing on the way limits its size.`,
+request, a file, a message or a query, and nothing before the call limits its size.`,
     why: `A hundred megabytes of JSON take a second. Whoever sends them decides how long your server
 stands still.`,
     race: source`
@@ -235,7 +235,7 @@ or image work gets what comes from outside, and nothing limits its size.`,
     name: 'blocking-wait',
     class: 'blocking',
     level: 'warning',
-    summary: 'The loop is stopped until somebody else acts.',
+    summary: 'The loop is stopped until another thread or process acts.',
     what: `Atomics.wait, or a package that is built on it, is called on the loop.`,
     why: `Whoever has to act may need the loop for it. Then both wait for ever.`,
     race: source`
@@ -284,7 +284,7 @@ tries again and again until something works.`,
     `,
     steps: [
       ['A', 'waitUntilReady(): it is not ready'],
-      ['A', 'looks again, and again'],
+      ['A', 'checks again, and again'],
       ['B', 'onReady() would set the flag, and waits for the loop'],
     ],
     window,
@@ -306,11 +306,11 @@ tries again and again until something works.`,
     name: 'code-loading',
     class: 'blocking',
     level: 'warning',
-    summary: 'Code is found, read and compiled while somebody waits.',
+    summary: 'Code is found, read and compiled while a request waits.',
     what: `A handler, a job or a timer loads code by a name that it is given: require() of a text that is put
 together, or a function of node:vm.`,
-    why: `Each new name pays for the whole tree of modules behind it, with synchronous reads. And whoever
-chooses the name chooses what is run.`,
+    why: `Each new name pays for the whole tree of modules behind it, with synchronous reads. The caller
+that chooses the name chooses which code runs.`,
     race: source`
       import { createServer } from 'node:http'
 
@@ -331,7 +331,7 @@ chooses the name chooses what is run.`,
       }).listen(8080)
     `,
     fixes: [
-      'Load all there are with the module, and look the name up.',
+      'Load all modules at the start, and look the name up among them.',
       'Load it before the server listens.',
     ],
   },

@@ -2,7 +2,10 @@
 export type ImportTarget =
   /** A source file, by its absolute path. It need not belong to the program. */
   | { readonly kind: 'file'; readonly file: string }
-  /** Of another package: `name` without the path inside, which is in `subpath` (`.`, `./promises`). */
+  /**
+   * A file of another package: `name` without the path inside, which is in `subpath` (`.`,
+   * `./promises`).
+   */
   | { readonly kind: 'package'; readonly name: string; readonly subpath: string }
   /** Without `node:`, such as `fs/promises`. */
   | { readonly kind: 'node'; readonly module: string }

@@ -11,7 +11,7 @@ import { describe, runCommand } from '@heddle/core/lowlevel'
 /** First and last line, counted from 1. */
 export type LineRange = readonly [from: number, to: number]
 
-/** By absolute path; `all` for a new file. */
+/** Keyed by absolute path; `all` for a new file. */
 export type ChangedLines = ReadonlyMap<string, readonly LineRange[] | 'all'>
 
 export interface GitOptions {

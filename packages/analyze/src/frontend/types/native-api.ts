@@ -75,7 +75,7 @@ export class NativeSession {
     this.#api = new module.API(overlays.size === 0 ? { cwd } : { cwd, fs })
   }
 
-  /** Of the compiler, when it is known. */
+  /** Process id of the compiler, when it is known. */
   get pid(): number | undefined {
     return this.#child?.pid
   }

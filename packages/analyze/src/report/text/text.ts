@@ -63,7 +63,7 @@ function explainLines(findings: readonly Finding[]): Line[] {
   return [[span(`More about ${rules.length === 1 ? 'it' : 'them'}: ${commands}`, 'dim')]]
 }
 
-/** Of less code than this, speed says only how long it takes to start. */
+/** With less code than this, the measured speed is only the start-up time. */
 const fewestLines = 1_000
 
 function sizeText({ stats }: Report): string {

@@ -79,7 +79,7 @@ test('a compiler that hangs is ended after the limit, told, and the rest goes on
   assert.equal(first.get(file)?.[0]?.name, 'm')
   assert.ok(types.compilerPid !== undefined)
   process.kill(types.compilerPid, 'SIGSTOP')
-  // Of a text that is new: of the one before, the thread may have asked everything ahead.
+  // Asks about a new text: for the old one, the thread may have asked everything ahead.
   const newer = `\n${text}`
   types.update({ changed: new Map([[file, newer]]), isShown: true })
   let isAnswered = false
