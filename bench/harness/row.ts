@@ -127,13 +127,13 @@ export interface Surroundings extends AsyncDisposable {
 /** What one child found out. Times are in milliseconds. */
 export interface ChildReport {
   readonly values: readonly number[]
-  /** By name. */
+  /** Keyed by name. */
   readonly also: Readonly<Record<string, readonly number[]>>
   /** Empty, as `rssMb` is absent, where other programs do the work. */
   readonly gaps: readonly Gaps[]
   readonly builds: readonly number[]
   readonly rssMb?: number
-  /** Of the last round. */
+  /** The observation of the last round. */
   readonly observed?: Observation
 }
 
@@ -183,7 +183,7 @@ export interface MeasuredRow {
   readonly peerLoopGapMs: Readonly<Record<string, number | null>>
   readonly peerRssMb: Readonly<Record<string, number | null>>
   readonly peerBuildMs: Readonly<Record<string, number>>
-  /** By entrant; absent where figures say it all. */
+  /** Keyed by entrant; absent where the figures are enough. */
   readonly observed?: Readonly<Record<string, Observation>>
   readonly notes: readonly string[]
 }

@@ -1,7 +1,7 @@
 import { analyze } from '@heddle/analyze'
 import type { Sources } from '../suites/analyze/sources.ts'
 
-// As the command line does it: the process is for nothing else.
+// Does what the command line does: the process has no other use.
 
 export async function typed(sources: Sources): Promise<number> {
   const { findings, stats } = await analyze({ ...sources, types: 'auto', ownsProcess: true })

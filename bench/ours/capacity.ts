@@ -13,7 +13,10 @@ export function describeKeys(nodes: number, keys: number): () => Promise<number>
   return () => time(scheduler)
 }
 
-/** As above with two scarce things besides: a third of the nodes wants `db`, a third `api`, a third both. */
+/**
+ * Like the one above, with two scarce resources: a third of the nodes needs `db`, a third `api`, a
+ * third both.
+ */
 export function describeContended(nodes: number): () => Promise<number> {
   const resources = { db: 2, api: 2, tenant: { each: 1 } }
   const scheduler = new Scheduler({ concurrency: 64, resources })
@@ -21,7 +24,7 @@ export function describeContended(nodes: number): () => Promise<number> {
   for (let i = 0; i < nodes; i++) {
     scheduler.add(`n${i}`, { needs: { ...kinds[i % 3], tenant: `t${i}` } })
   }
-  // Of unequal length, so that `db` and `api` do not come free together.
+  // The jobs have unequal lengths, so that `db` and `api` are not released together.
   return () =>
     time(scheduler, async (index) => {
       for (let turns = index % 5; turns >= 0; turns--) await new Promise(setImmediate)

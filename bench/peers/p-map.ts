@@ -1,7 +1,7 @@
 import pMap, { pMapSkip } from 'p-map'
 import { numbers } from '../suites/map/conditions.ts'
 
-/** As it is used where results are not kept. */
+/** Uses p-map the way programs do that keep no results. */
 export async function playPMap(size: number, concurrency: number): Promise<void> {
   let done = 0
   await pMap(

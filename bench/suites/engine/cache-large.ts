@@ -33,7 +33,7 @@ function largeContender(open: () => Promise<KeepLarge>): Contender {
           await keep.set(name, value)
           const back = await keep.readBack(name)
           if ((back as { length: number }).length !== (value as { length: number }).length) {
-            throw new Error(`${name} came back as something else`)
+            throw new Error(`${name} came back as a different value`)
           }
         }
         await keep.close()

@@ -52,7 +52,7 @@ function runAll(nodes: readonly FloorNode[], task: Task): Promise<void> {
   })
 }
 
-/** As many loops as may run at once, all taking from one iterator. */
+/** Starts as many loops as may run at once, all taking from one iterator. */
 export const bounded: PlayBounded = async (items, task) => {
   const source = items[Symbol.iterator]()
   const loop = async () => {

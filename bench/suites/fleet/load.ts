@@ -48,7 +48,7 @@ interface Call {
   readonly due: number
   readonly worker: LoadWorker
   readonly name: CallName
-  /** Of which lease it is: one that has ended drops its calls. */
+  /** The lease that the call belongs to: an ended lease drops its calls. */
   readonly life: number
 }
 
@@ -125,7 +125,7 @@ export class Load {
   #reconnects = 0
   #lag = 0
   #lost = 0
-  /** Of closed leases. */
+  /** Units of closed leases. */
   #units = 0
   #isOver = false
   #isStopped = false

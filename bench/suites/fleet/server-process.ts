@@ -35,7 +35,7 @@ export abstract class LoadedServer implements AsyncDisposable {
   abstract kill(): Promise<void>
   abstract [Symbol.asyncDispose](): Promise<void>
 
-  /** Of what its process said when it listened. */
+  /** Takes the address from the line that the process printed when it listened. */
   protected setAddress(url: string): void {
     const { hostname, port } = new URL(url)
     this.host = hostname

@@ -40,7 +40,7 @@ export class Wire {
     )
   }
 
-  /** As when a cable is pulled: a reset, without the end of a stream. */
+  /** Behaves like a pulled cable: a reset, without the end of a stream. */
   cut(): void {
     this.#socket?.resetAndDestroy()
   }

@@ -61,7 +61,7 @@ class QueueFlow {
   readonly #add: (nodes: readonly number[]) => Promise<unknown>
   readonly #ended = Promise.withResolvers<void>()
   readonly #ready: number[]
-  /** By node: 1 when it has run, 2 when it is done. */
+  /** Indexed by node: 1 when it has run, 2 when it is done. */
   readonly #progress: Uint8Array
   #free: number
   #left: number

@@ -18,7 +18,7 @@ async function script(name: string, ...args: readonly string[]): Promise<Measure
   return startServerProcess(name, ...args)
 }
 
-/** As `heddle serve` has it: a file. */
+/** The default of `heddle serve`: a file. */
 const onSqlite: Start = async () =>
   script('heddle.ts', `sqlite:${join(await workFolder(), 'serve.db')}`)
 const inMemory: Start = () => script('heddle.ts', 'memory')

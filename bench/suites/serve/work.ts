@@ -8,7 +8,7 @@ export function work(n: number): string {
   return pbkdf2Sync(String(n), 'heddle', steps, 16, 'sha256').toString('hex')
 }
 
-/** Of the row with readers, in characters of JSON. */
+/** Size of the result in the row with readers, in characters of JSON. */
 export const largeSize = 1_000_000
 
 export function large(): string {

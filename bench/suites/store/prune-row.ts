@@ -7,7 +7,10 @@ import { WriterRate } from './writer-rate.ts'
 /** Milliseconds of writing alone, before and after. */
 const alone = 20_000
 
-/** Of all runs. A prune works one tenth of the time, so that half of a million takes many minutes. */
+/**
+ * Which share of all runs is pruned. A prune works one tenth of the time, so half of a million runs
+ * takes many minutes.
+ */
 const parts = { half: 2, '50,000': 20 } as const
 
 export function pruneRow(backend: Backend, part: keyof typeof parts): Row {

@@ -31,7 +31,7 @@ export interface MadeRunModule {
   }
 }
 
-/** As much of a page as is used here. */
+/** The part of a page's interface that is used here. */
 export interface BenchPage {
   goto(url: string): Promise<unknown>
   evaluate<T>(script: string): Promise<T>
@@ -39,7 +39,7 @@ export interface BenchPage {
   close(): Promise<void>
 }
 
-/** As much of the protocol of its debugger. */
+/** The part of the debugger protocol that is used here. */
 export interface DebugSession {
   send(method: string): Promise<unknown>
 }

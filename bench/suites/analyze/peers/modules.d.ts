@@ -1,4 +1,7 @@
-/** As much of the peers as is used: they are installed when the suite is first run, not with the repository. */
+/**
+ * The parts of the peers' types that are used: peers are installed when the suite first runs, not
+ * with the repository.
+ */
 
 declare module 'eslint' {
   export class ESLint {

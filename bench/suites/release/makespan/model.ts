@@ -20,7 +20,10 @@ export interface ReleaseModel {
   readonly packages: readonly ModelPackage[]
 }
 
-/** Of the logarithm: a third of all times is more than 1.2 times the median, one in 40 more than 2.7 times. */
+/**
+ * Standard deviation of the logarithm: a third of all times is more than 1.2 times the median, one
+ * in 40 more than 2.7 times.
+ */
 const spread = 0.5
 const mostDependencies = 3
 

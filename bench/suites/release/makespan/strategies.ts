@@ -9,8 +9,9 @@ import type { ReleaseModel } from './model.ts'
 import { ModelWork } from './work.ts'
 
 /**
- * What a release on a machine with enough processors gives its stages: see `resourcesOf` in
- * packages/release/src/stages/options.ts. Of this machine's processors nothing must depend.
+ * The resources that a release gives its stages on a machine with enough processors: see
+ * `resourcesOf` in packages/release/src/stages/options.ts. Nothing may depend on the processors of
+ * this machine.
  */
 const resources = { cpu: concurrency, upload: concurrency, read: 2 * concurrency, git: 1 }
 

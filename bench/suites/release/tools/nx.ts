@@ -6,7 +6,7 @@ export const nx: Tool = {
   title: 'nx 23.3.1: nx release publish',
   command: { file: peerProgram('nx'), args: ['release', 'publish'] },
   files: {
-    // As `nx init` writes it.
+    // The file that `nx init` writes.
     '.gitignore': 'node_modules/\nout.txt\n.nx/\n',
     'nx.json': `${JSON.stringify({ analytics: false, release: { projects: ['packages/*'] } })}\n`,
   },

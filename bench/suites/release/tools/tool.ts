@@ -25,7 +25,7 @@ export interface Reported {
 }
 
 export interface Tool {
-  /** As a user would type it, with its version where it is a peer. */
+  /** The command as a user would type it; for a peer, with its version. */
   readonly title: string
   readonly command: Command
   /** The command for a version other than the first, where it has to name one. */

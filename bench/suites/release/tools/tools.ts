@@ -6,7 +6,7 @@ import { pnpm } from './pnpm.ts'
 import { releaseIt } from './release-it.ts'
 import type { Tool } from './tool.ts'
 
-/** By the name of the entrant. */
+/** Keyed by the name of the entrant. */
 export const tools: Readonly<Record<string, Tool>> = {
   heddle,
   lerna,

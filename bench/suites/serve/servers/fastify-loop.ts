@@ -7,7 +7,7 @@ const app = Fastify()
 const page = JSON.stringify({ result: large() })
 app.get('/healthz', () => ({ status: 'ok' }))
 app.post('/jobs/compute', ({ body }) => ({ result: work(body as number) }))
-// As long as the answer of ours.
+// The same length as the answer of ours.
 const handle = `echo-${'0'.repeat(64)}`
 app.get('/cached', () => ({ handle, index: 0, total: 1, result: 1 }))
 app.get('/page', (_, reply) => reply.type('application/json').send(page))
