@@ -74,7 +74,7 @@ export class Trap {
       this.hit('before commit')
       const durable = commit(transition, value)
       this.hit('handed over')
-      // By then the rows of this turn have been sent to the thread that writes them.
+      // By then, the rows of this turn have been sent to the thread that writes them.
       setImmediate(() => this.hit('on its way'))
       await durable
       this.hit('durable')

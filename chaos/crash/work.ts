@@ -42,7 +42,7 @@ function line(what: 'start' | 'end', { name }: Task): string {
   return `${what} ${process.pid} ${name}\n`
 }
 
-/** As a job that sends mail would: each effect is on the medium before the job goes on. */
+/** Like a job that sends mail: each effect is on the medium before the job continues. */
 const durably = { flush: true } as const
 
 export const onLoop = job({ name: 'on the loop', retries: 2 }, async (task: Task, ctx) => {

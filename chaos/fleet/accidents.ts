@@ -35,7 +35,7 @@ export interface AccidentOptions {
 export interface AccidentReport {
   readonly seconds: number
   readonly units: number
-  /** As the campaign says. */
+  /** Taken from the campaign. */
   readonly counted: number
   readonly missing: number
   readonly doubled: number

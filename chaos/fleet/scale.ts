@@ -30,7 +30,7 @@ export interface ScaleOptions {
 export interface ScaleReport {
   readonly workers: number
   readonly servers: number
-  /** Of the steady phase, each second of virtual time. */
+  /** Calls in the steady phase, each second of virtual time. */
   readonly callsPerSecond: number
   readonly commitsPerSecond: number
   readonly rowsPerSecond: number

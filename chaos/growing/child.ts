@@ -30,7 +30,10 @@ process.exitCode = isExpected ? 0 : wasSetAside ? setAsideCode : 1
 if (!isExpected && !wasSetAside)
   console.error(result.failed, result.blocked, result.skipped, result.cancelled)
 
-/** Of the node itself, or of an element or a step of it. By its code: an error that was read back from the journal is a plain one. */
+/**
+ * Looks for the error of the node itself, or of an element or a step of it, by its code: an error
+ * read back from the journal is a plain object.
+ */
 function isSetAside(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (error as { code?: unknown }).code === 'HDL_NODE_SET_ASIDE' || isSetAside(error.cause)

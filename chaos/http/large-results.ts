@@ -16,7 +16,7 @@ import { serve, type Served } from './serve.ts'
 export interface LargeResultsOptions {
   readonly checkout: string
   readonly waiters: number
-  /** Of the result's JSON. */
+  /** Size of the result's JSON. */
   readonly bytes: number
   /** Milliseconds that the job takes: callers must be there before it ends. */
   readonly after: number

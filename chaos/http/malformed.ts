@@ -37,9 +37,9 @@ export interface MalformedReport {
   /** The first of them, each with the number that makes it again. */
   readonly problems: readonly string[]
   readonly problemCount: number
-  /** Of the server after the last request: connections and bodies must be 0. */
+  /** Measured on the server after the last request: connections and bodies must be 0. */
   readonly left: { readonly connections: number; readonly bodies: number; readonly works: number }
-  /** Of the process. `warm` is after a tenth of the requests. */
+  /** Memory of the process. `warm` is after a tenth of the requests. */
   readonly memoryMiB: { readonly before: number; readonly warm: number; readonly after: number }
   /** After a collection, at the start and after each tenth of the requests: what something holds. */
   readonly keptMiB: Readonly<Record<keyof Kept, readonly number[]>>
@@ -206,7 +206,7 @@ async function askOrdinary(server: Served, number: number): Promise<string | und
   }
 }
 
-/** By the server's own counts: requests whose route is one of the table. */
+/** Counts, by the server's own metrics, the requests that reached a route of the table. */
 async function reachedRoutes(server: Served): Promise<number> {
   const { text } = await ask(server, '/metrics')
   const counts = text.matchAll(/^heddle_http_requests_total\{route="([^"]*)".*\} (\d+)$/gm)

@@ -77,8 +77,9 @@ async function playMalformed(args: string[]): Promise<Outcome & { readonly json:
 }
 
 /**
- * Requests after which memory says something, and by how many MiB what is kept may grow from a tenth of them to the end. Of the
- * process itself nothing is asked: how early V8 collects, and what it gives back, is its own decision.
+ * From this number of requests on, memory figures mean something. Below: by how many MiB the
+ * retained memory may grow from a tenth of them to the end. The process as a whole has no limit: V8
+ * decides how early it collects and what it gives back.
  */
 const enoughForMemory = 50_000
 const allowedGrowth = 8

@@ -58,7 +58,7 @@ async function collected(): Promise<Kept> {
   }
   return { heap: heapUsed - code, code, buffers }
 }
-// As `heddle serve` does it.
+// The same signal handling as `heddle serve`.
 process.on('SIGTERM', () => {
   void server.drain().then(({ isClean }) => process.exit(isClean ? 0 : 1))
 })

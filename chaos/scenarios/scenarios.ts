@@ -11,7 +11,7 @@ export interface Scenario {
 }
 
 export const scenarios: readonly Scenario[] = [
-  { name: 'a full disk ends the run; with room again it goes on where it was', play: fullDisk },
+  { name: 'a full disk ends the run; with space again it resumes', play: fullDisk },
   {
     name: 'a journal that cannot be written refuses the run before it starts',
     play: readOnlyMedium,

@@ -34,7 +34,7 @@ export interface ClusterFaultsReport extends AuditReport {
   readonly longStops: number
   readonly longCuts: number
   readonly acknowledged: number
-  /** Of these, answered with a result that was stored already: they have no outcome of their own. */
+  /** How many of these were answered with a stored result: they have no outcome of their own. */
   readonly answered: number
   readonly refusedRequests: number
   /** Batches of servers that had lost their shards. */
@@ -133,7 +133,7 @@ async function settle(isSettled: () => Promise<boolean>): Promise<void> {
   while (!(await isSettled()) && performance.now() < until) await sleep(100)
 }
 
-/** As an operator does. Resolves with how many there were. */
+/** Retries like an operator. Resolves with the number of retried computations. */
 async function retrySetAside(members: Members, database: FaultyDatabase): Promise<number> {
   const rows = await database.query<{ handle: string }>(
     `SELECT DISTINCT split_part(handle, ' ', 1) AS handle FROM chaos.job WHERE set_aside`,
@@ -175,7 +175,10 @@ interface ResultBody {
   readonly error?: { readonly retryable: boolean }
 }
 
-/** As a client does: what may be tried again is tried again, for half a minute, and so is a request without an answer. */
+/**
+ * Asks like a client: retries what may be retried for half a minute, and also a request without an
+ * answer.
+ */
 async function ask(
   url: string,
   init?: RequestInit,

@@ -19,7 +19,7 @@ const settings = [
   'wal_retrieve_retry_interval=200ms',
 ]
 
-/** Of the small disk. */
+/** Size of the small disk. */
 const diskKibibytes = 384 * 1_024
 
 export interface FaultyDatabaseOptions {
