@@ -28,7 +28,7 @@ interface Row {
 }
 
 interface Figures {
-  /** As 2026-11-18. */
+  /** For example 2026-11-18. */
   readonly date: string
   readonly node: string
   readonly machine: string

@@ -58,7 +58,8 @@ test(
   'the heddle command on an old Node ends with the one sentence, and with 2',
   { skip, timeout },
   (t) => {
-    // As it is installed: without sources, and where the pinned Node of this checkout is not found.
+    // A copy as it is installed: without sources, and where the pinned Node of this checkout is not
+    // found.
     const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-old-node-'))
     t.after(() => rmSync(folder, { recursive: true, force: true }))
     cpSync(path.join(root, 'packages/cli/bin'), path.join(folder, 'bin'), { recursive: true })
