@@ -64,7 +64,7 @@ async function start(plan: ServerPlan): Promise<void> {
 }
 
 function launch({ file, args }: Command, plan: ServerPlan): ChildProcess {
-  if (isStopping) throw new Error('whoever started the servers has ended')
+  if (isStopping) throw new Error('the process that started the servers has ended')
   const child = spawn(file, args, {
     cwd: path.join(folder, plan.folder),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -37,7 +37,7 @@ export interface OpenPostgresOptions extends StartPostgresOptions {
 
 /** A PostgreSQL that can be ended and started again with its data and its port. */
 export interface PostgresServer {
-  /** Of its database, with user and password. The user is a superuser. */
+  /** Address of its database, with user and password. The user is a superuser. */
   readonly address: string
   readonly data: string
   /** Starts it again, with settings that come before those it was opened with. */
