@@ -116,7 +116,10 @@ function withLinksThatLead(pages: Pages): Pages {
   return new Map(made)
 }
 
-/** As GitHub makes them from headings; those of equal headings have numbers there, and nothing links to them here. */
+/**
+ * Anchors that GitHub makes from headings; those of equal headings have numbers there, and nothing
+ * links to them here.
+ */
 function anchorsOf(text: string): Set<string> {
   return new Set(
     Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading]) =>

@@ -38,7 +38,7 @@ function followLink(token: Token, page: string): void {
     token.attrSet('href', `/${target.replace('README.md', '')}${anchor ?? ''}`)
   } else if (!isPage(target)) {
     linkedFiles.add(target)
-    // As HTML: VitePress would look for a page.
+    // Rendered as HTML: VitePress would look for a page.
     token.type = 'html_inline'
     token.content = `<a href="/${target}" target="_blank">`
   }
