@@ -10,5 +10,5 @@ export const graphs = {
     makeGraph(typeof args === 'number' ? [String(args)] : [], { hasFleet: true }),
 }
 
-/** As `heddle run --concurrency 4`. */
+/** The same limits as `heddle run --concurrency 4`. */
 export const options = { concurrency: { loop: 4, thread: 2 } }

@@ -50,7 +50,10 @@ const learn = job(
 
 let predict: Promise<Predict> | undefined
 
-/** By the file that FORECAST_MODEL names, loaded once for each thread, or by the model that was learnt. */
+/**
+ * Uses the model in the file that FORECAST_MODEL names, loaded once per thread, or else the learnt
+ * model.
+ */
 async function fanOf({ model }: Learnt, history: readonly number[]): Promise<Fan> {
   const file = process.env['FORECAST_MODEL']
   if (file === undefined) {

@@ -30,8 +30,8 @@ function readings(start: number, count = 60): string {
   return ['time,value mg/dL', ...lines].join('\n')
 }
 
-// Of two threads one is kept for priority 0. Of eight seats, for what is queued or runs, new work is
-// refused when more than three quarters are taken: seven fit.
+// One of two threads is kept for priority 0. There are eight seats for queued and running work, and
+// new work is refused when more than three quarters are taken: seven fit.
 await using server = await startServer({
   jobs,
   port: 0,

@@ -14,12 +14,12 @@ export const levels = [0.05, 0.25, 0.5, 0.75, 0.95] as const
 
 export interface Model {
   readonly mean: number
-  /** Of the last changes, the newest first, then of the distance from the mean. */
+  /** Weights of the last changes, the newest first, then of the distance from the mean. */
   readonly weights: readonly number[]
   readonly residuals: readonly number[]
-  /** By which residuals are multiplied. */
+  /** The factor by which residuals are multiplied. */
   readonly spread: number
-  /** Of past values, how many were in the widest band after calibration. */
+  /** The share of past values that were in the widest band after calibration. */
   readonly coverage: number
 }
 

@@ -55,7 +55,7 @@ function look(position: Position, depth: number, house: number): number {
 export interface Game {
   /** The houses that were sown. */
   readonly moves: readonly number[]
-  /** Of the first player: 0 lost, 1 drawn, 2 won. */
+  /** The result of the first player: 0 lost, 1 drawn, 2 won. */
   readonly result: 0 | 1 | 2
 }
 

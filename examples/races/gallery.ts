@@ -51,8 +51,8 @@ export const gallery: readonly Exhibit[] = [
     check: 18,
     act: 20,
     story:
-      'A caller wants to wait for a job that runs elsewhere. It asks whether the job has completed, is told no, and subscribes to its end. The job ended while the answer was on its way: the event has come and gone, and the caller waits for ever.',
-    repair: 'Subscribe first, then ask. Whatever happens after the subscription is heard.',
+      'A caller wants to wait for a job that runs elsewhere. It asks whether the job has completed, gets the answer no, and subscribes to its end. The job ended before the answer arrived: the event has passed, and the caller waits for ever.',
+    repair: 'Subscribe first, then ask. No event after the subscription is missed.',
   }),
   exhibit({
     name: 'ticket-counter',
@@ -61,18 +61,18 @@ export const gallery: readonly Exhibit[] = [
     check: 17,
     act: 19,
     story:
-      'A counter tells its listeners about a sale before it has counted it. A listener that buys a ticket itself finds the same one still there. No await is involved: emitting an event calls the listeners at once.',
+      'A counter notifies its listeners of a sale before it has counted it. A listener that buys a ticket itself finds the same ticket still available. No await is involved: emitting an event calls the listeners at once.',
     repair: 'Count first, then tell.',
   }),
   exhibit({
     name: 'closed-storage',
     rule: 'H201',
-    title: 'Cleaning goes on in a storage that was closed',
+    title: 'Cleaning continues in a storage that was closed',
     check: 17,
     act: 20,
     story:
       'A clean-up job gets hold of its storage, waits until the application is idle, and uses the storage. The application was closed in between: idle is what it is while it shuts down.',
-    repair: 'Wait first, and look for the storage after the wait.',
+    repair: 'Wait first, and look up the storage after the wait.',
   }),
   exhibit({
     name: 'in-flight-map',
@@ -87,13 +87,13 @@ export const gallery: readonly Exhibit[] = [
   exhibit({
     name: 'lock-registry',
     rule: 'H301',
-    title: 'A lock is thrown away while somebody waits for it',
+    title: 'A lock is removed while another caller waits for it',
     check: 16,
     act: 25,
     story:
       'There is a lock for each account, kept in a map and deleted after use so that the map does not grow. A second task waits for the lock that the first one deletes. The third finds no lock and makes a new one: two tasks hold "the" lock of one account, and one booking is lost.',
     repair:
-      'Let somebody keep the locks who knows whether anyone waits: `KeyedMutex` forgets a lock when nobody holds it and nobody waits.',
+      'Use a lock that counts its waiters: `KeyedMutex` forgets a lock when it is free and no caller waits for it.',
   }),
   exhibit({
     name: 'stuck-refresh',
@@ -152,7 +152,7 @@ export const gallery: readonly Exhibit[] = [
     check: 13,
     act: 15,
     story:
-      'A table of routes is emptied and filled again when its file changes. Between the two the file is read; requests that arrive meanwhile find an empty table.',
+      'A table of routes is emptied and filled again when its file changes. Between the two the file is read; requests that arrive during the read find an empty table.',
     repair: 'Make the new table beside the old one, and exchange them in one step.',
   }),
 ]
