@@ -1191,7 +1191,7 @@ export function isError<C extends ErrorCode>(error: unknown, code: C): error is 
 }
 
 /**
- * An error that says who cancelled and why. A cancellation that is already one passes unchanged;
+ * An error that says what cancelled the work, and why. An HDL_CANCELLED error passes unchanged;
  * the reason of `AbortSignal.timeout()` is told apart from that of a person.
  */
 export function cancelled(
@@ -1202,7 +1202,7 @@ export function cancelled(
   if (isError(cause, 'HDL_CANCELLED')) return cause
   const details = { what, source, reason: describe(cause) }
   if (!(cause instanceof Error)) return new HeddleError('HDL_CANCELLED', details, { cause })
-  // The stack of who cancelled is in the cause. A second one costs 6 µs, and one signal may end
+  // The cause has the stack of the cancelling caller. A second stack costs 6 µs, and one signal may end
   // 100,000 waits at once: 0.12 s without it, 0.74 s with it.
   return withoutStack(() => new HeddleError('HDL_CANCELLED', details, { cause }))
 }

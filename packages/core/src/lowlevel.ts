@@ -44,7 +44,7 @@ export { RwLock } from './sync/rwlock.ts'
 export { Semaphore } from './sync/semaphore.ts'
 export { Shared, type Lease } from './sync/shared.ts'
 
-// registry/: who waits for which result, who shares a computation, whose request is the newest.
+// registry/: which caller waits for which result, which callers share a computation, whose request is the newest.
 export { Flights } from './registry/flights.ts'
 export { outcomes, type Outcome, type OutcomeCounts } from './registry/outcomes.ts'
 export {
@@ -85,7 +85,7 @@ export {
 } from './capacity/cluster-limits.ts'
 export type { PermitOptions } from './kernel/permits.ts'
 
-// watch/: who blocks the event loop.
+// watch/: which code blocks the event loop.
 export { isWatching, runBlamed } from './watch/blame.ts'
 export { describeCollection, type LoopGap } from './watch/gap-log.ts'
 export { LoopWatch } from './watch/loop-watch.ts'

@@ -380,7 +380,7 @@ export class Dispatcher {
   }
 
   /**
-   * {@link run} for who needs to move or cancel the task, or has something else to await first.
+   * {@link run} for callers that move or cancel the task, or await something else first.
    *
    * @throws at once when the work is refused or could never start.
    */
@@ -462,7 +462,7 @@ export class Dispatcher {
     }
   }
 
-  /** I2: who is refused by the queue has an outcome too. */
+  /** I2: work that the queue refuses has an outcome too. */
   #counted<R>(ask: () => R): R {
     try {
       return ask()

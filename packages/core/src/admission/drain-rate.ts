@@ -72,7 +72,7 @@ export interface RetryAfterOptions {
   readonly jitter?: number | undefined
 }
 
-/** Turns "so many completions before there is room" into milliseconds. */
+/** Converts "this many completions until there is room" into milliseconds. */
 export class RetryAfter {
   readonly #least: number
   readonly #most: number

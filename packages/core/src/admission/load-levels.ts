@@ -16,7 +16,7 @@ export interface LoadLevelsOptions {
   /** The first level at which new work is refused. */
   readonly refuseAt: string
   /**
-   * The utilisation at which those who were refused should come back: `Retry-After` is the time
+   * The utilisation at which refused callers should come back: `Retry-After` is the time
    * until the load has fallen to it. Coming back at the first free seat instead would keep the
    * service at the edge, where most of them are refused again. 0.5 when absent.
    */

@@ -55,7 +55,7 @@ import { DrainRate, RetryAfter, type RetryAfterOptions } from './drain-rate.ts'
 import { Tenant, TenantLine, weigh, type TenantEntry } from './tenant-line.ts'
 import { sixLevels, threeLevels, type Load, type LoadLevels } from './load-levels.ts'
 
-/** Limits between those who share a queue. */
+/** Limits between the tenants of a queue. */
 export interface TenantOptions {
   /** Seats one tenant may hold: reserved, queued and running. The whole capacity when absent. */
   readonly capacity?: number | undefined
@@ -74,8 +74,8 @@ export interface AdmissionOptions extends AgingOptions {
   /** Where the door closes. {@link threeLevels} when absent: above 75 %. */
   readonly levels?: LoadLevels | undefined
   /**
-   * What closes the door for priority 0: `full` only when every seat is taken, so that other work, which is refused at the
-   * level, never refuses interactive work; `level` as for everyone. `level` when absent.
+   * What closes the door for priority 0: `full` only when every seat is taken, so that other work, which is refused at
+   * the level, never refuses interactive work; `level` as for all other work. `level` when absent.
    */
   readonly interactive?: 'full' | 'level' | undefined
   readonly tenants?: TenantOptions | undefined
@@ -447,7 +447,7 @@ export class AdmissionQueue<T> {
    * *Cancellation*: leaves no seat taken.
    *
    * *Fairness*: first come, first served, except that a tenant at its limit does not hold up others.
-   * Those who wait come before those who ask with {@link reserve}.
+   * Waiting callers come before callers of {@link reserve}.
    *
    * @throws `HDL_DRAINING`, at once or when draining begins; `HDL_TOO_MANY_WAITERS`.
    */
@@ -610,7 +610,7 @@ export class AdmissionQueue<T> {
     if (refusal === 'overload') {
       return new HeddleError('HDL_OVERLOADED', { what, retryAfter: this.retryAfter() })
     }
-    // One in so many completions is its own.
+    // On average, one of this many completions is its own.
     const completions = this.used / this.#tenants.get(tenant)!.admitted
     return new HeddleError('HDL_TOO_MANY_REQUESTS', {
       what: `Tenant "${tenant}" in ${what}`,

@@ -3,7 +3,7 @@ import { HeddleError } from '../errors.ts'
 import type { ArtifactInfo, ArtifactQuota } from './artifact-store.ts'
 import type { CheckedPut } from './checks.ts'
 
-/** What the artifacts of a run take, with those that are being written (F3). */
+/** The usage of a run's artifacts, including those that are being written (F3). */
 export class Budget {
   readonly #run: string
   bytes = 0
@@ -24,7 +24,7 @@ export class Budget {
     this.count += moreCount
   }
 
-  /** Whether so many bytes would be refused. */
+  /** Whether this many bytes would be refused. */
   check({ bytes }: ArtifactQuota, more: number): void {
     if (more > 0 && this.bytes + more > bytes) throw this.#full(`${bytes} bytes`)
   }

@@ -63,7 +63,7 @@ function iteratorOf(content: ArtifactContent): AnyIterator {
   throw wrongContent(content)
 }
 
-/** A stream that hangs must not hold up whoever has given up on it. */
+/** A stream that hangs must not hold up a caller that has given up on it. */
 function close(iterator: AnyIterator): void {
   const closing = async (): Promise<void> => {
     await iterator.return?.()

@@ -190,7 +190,7 @@ const special = aborted | abandoned | suspended | stepped
  * One try of one entry.
  *
  * It is context, list entry and deadline entry in one object: a run of a million short nodes then
- * allocates one object of ten fields per attempt here, and an AbortController only for those who ask.
+ * allocates one object of ten fields per attempt here, and an AbortController only when the signal is used.
  */
 export class Attempt<out T extends Attemptable>
   implements RunnerContext, ListItem<Attempt<Attemptable>>, Due

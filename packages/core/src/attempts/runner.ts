@@ -65,7 +65,7 @@ export interface WaitingRoom<T> {
   /** Whether it is worth calling pick(): false only when nothing could start. */
   readonly mayStart: boolean
   enqueue(entry: T): void
-  /** Puts an entry that is resumed before those that have not started. */
+  /** Puts a resumed entry before those that have not started. */
   enqueueFirst(entry: T): void
   /** Takes an entry out without starting it. */
   remove(entry: T): void
@@ -279,8 +279,8 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     this.pump()
   }
 
-  // What happens to every attempt is kept short, and what happens to few is in functions of its own: V8 inlines
-  // so many bytes and no more.
+  // The common path of each attempt is kept short, and rare cases are in functions of their own: V8 inlines
+  // functions up to a number of bytes.
 
   #next(now: number): T | undefined {
     if (this.#turn.isSpent) return undefined

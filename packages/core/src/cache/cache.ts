@@ -210,7 +210,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   /**
    * The value, from memory or from the tier; undefined when there is none.
    *
-   * *Cancellation*: ends this caller's wait only; others who wait for the same key are not touched.
+   * *Cancellation*: ends this caller's wait only; other callers of the same key are not affected.
    * *Fairness*: reads of the tier start in order of arrival.
    *
    * @throws `HDL_STORE_FAILED` when the tier cannot be read.
@@ -302,8 +302,8 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   }
 
   /**
-   * The value; when there is none, computes and stores it. All who ask meanwhile share one
-   * computation. It is fulfilled when the value is there; the tier gets it afterwards.
+   * The value; when there is none, computes and stores it. All callers during the computation share it. It is fulfilled
+   * when the value is there; the tier gets it afterwards.
    *
    * A value that is `undefined` is given to the callers and not stored. When the tier cannot be
    * read, the value is computed.

@@ -69,7 +69,7 @@ export function weightOf(bytes: number, values: number): number {
   return bytes + (values - 1) * 40
 }
 
-/** Who was made from whom, among the entries in memory. */
+/** Which entries in memory were derived from which. */
 export class Lineage<V> {
   readonly #families = new Map<string, Family<V>>()
 

@@ -73,9 +73,9 @@ export class KeyState<V> implements ListItem<KeyState<V>> {
   reading: Reading<V> | undefined
   /** What the tier said about the key since the last change; null: it has none. */
   peeked: TierMeta | null | undefined
-  /** Those who need `version` to be remembered. */
+  /** How many users need `version` to be remembered. */
   holders = 0
-  /** Those who wait until the tier has a version, the oldest first. */
+  /** Callers that wait until the tier has a version, the oldest first. */
   readonly durable: WaiterList<boolean>
 
   constructor(key: string, clock: Clock) {

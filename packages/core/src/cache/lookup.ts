@@ -158,7 +158,7 @@ export class Lookup<V> {
   peek(state: KeyState<V>, patience: Patience): Promise<void> {
     const { states, tier } = this.#parts
     const ask = async (): Promise<void> => {
-      // Those who asked may leave before the tier answers.
+      // The callers may leave before the tier answers.
       const held = states.hold(state.key)
       const { version } = held
       try {

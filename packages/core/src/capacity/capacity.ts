@@ -32,7 +32,7 @@ import { KeyedResource, SharedResource } from './shared-resource.ts'
  *      one store (cluster-limits.ts).
  */
 
-/** A short job takes a fraction of a thread: so many parts a thread has. */
+/** A short job takes a fraction of a thread: a thread has this many parts. */
 export const threadUnit = 4096
 
 export interface CapacityOptions {

@@ -86,7 +86,7 @@ const optionNames = {
 } satisfies OptionNames<ClusterLimitsOptions>
 
 export interface ShareStats {
-  /** Permits that are this server's: those that it may use, and those that are still in use. */
+  /** Permits of this server: those that it may use, and those that are still in use. */
   readonly share: number
   readonly used: number
   /** Limit of all servers together. */

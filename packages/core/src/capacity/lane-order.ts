@@ -67,7 +67,7 @@ export function ranksBefore<T extends Entry<T>>(
 /**
  * Lanes in the order of rank: a heap for each priority, because depth and aging together are not an order
  * (an old root of priority 1, a young leaf of priority 1 and something of priority 2 would go round in a
- * circle). A lane is looked at through its head, so whoever changes a head calls {@link update}.
+ * circle). A lane is looked at through its head, so every change of a head calls {@link update}.
  */
 export class LaneOrder<T extends Entry<T>, L extends Ranks<T>> {
   readonly #ranking: Ranking<T>

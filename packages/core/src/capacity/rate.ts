@@ -3,7 +3,7 @@ import { checkCount, checkDuration, checkOptions, type OptionNames } from '../ke
 import { soon, type Clock } from '../kernel/clock.ts'
 import type { Meter } from '../kernel/permits.ts'
 
-/** So many starts in any interval of so many milliseconds. */
+/** At most `limit` starts in any interval of `per` milliseconds. */
 export interface RateOptions {
   readonly limit: number
   readonly per: number

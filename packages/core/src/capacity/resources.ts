@@ -11,7 +11,7 @@ import {
 import { ClusterPermits } from './cluster-permits.ts'
 import { makeRate, type RateOptions } from './rate.ts'
 
-/** So many permits for each key: `{ tenant: { each: 2 } }` with `needs: { tenant: 'acme' }`. */
+/** This many permits for each key: `{ tenant: { each: 2 } }` with `needs: { tenant: 'acme' }`. */
 export interface EachOptions {
   readonly each: number
 }

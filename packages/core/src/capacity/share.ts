@@ -101,7 +101,7 @@ function partsOf(
     left -= need
     return true
   })
-  // H3: everyone gets so many, unless it wants less or needs more.
+  // H3: every server gets this many, unless it wants fewer or needs more.
   const partAt = (level: number, { want, need }: Wish): number =>
     Math.max(need, Math.min(level, want))
   const sumAt = (level: number): number =>

@@ -120,7 +120,7 @@ export class SharedResource {
     return this.#first()?.count ?? 0
   }
 
-  /** Whether this waiter, in line or just come, may take so many now. */
+  /** Whether this waiter, in line or new, may take this many permits now. */
   admits(waiter: Waiter, count: number, priority: number): Admission {
     const urgent = priority === urgentPriority
     const first = this.#first()

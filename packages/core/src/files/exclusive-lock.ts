@@ -47,7 +47,7 @@ export interface LockHolder {
 }
 
 export interface HoldLockOptions {
-  /** What the holder does, for people who are refused: `heddle release publish`. */
+  /** What the holder does; shown to users who are refused: `heddle release publish`. */
   readonly command: string
   readonly kernel?: Kernel
 }
@@ -61,7 +61,7 @@ export interface HeldLock extends AsyncDisposable {
    * Frees the lock. Calling it again is harmless.
    *
    * *Cancellation*: cannot be cancelled; it does not wait.
-   * *Fairness*: whoever asks next gets it; callers are not queued.
+   * *Fairness*: the next call gets it; callers are not queued.
    */
   release(): Promise<void>
 }

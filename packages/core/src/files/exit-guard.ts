@@ -26,7 +26,7 @@ interface CountingEmitter {
 
 /**
  * Listeners of the package `signal-exit`, which wait for us to leave as we wait for the program's:
- * not counting each other is how both agree on who acts first.
+ * both agree on which acts first by not counting each other.
  */
 function followers(): number {
   const modern = (globalThis as Record<symbol, unknown>)[Symbol.for('signal-exit emitter')]

@@ -17,7 +17,7 @@ export class FileWriter {
   readonly #files: string
   readonly #durable: boolean
   readonly #hash: Hash = createHash('sha256')
-  /** One for all who write: opening is begun once. */
+  /** Shared by all writers: opening starts once. */
   #opening: Promise<FileHandle> | undefined
   bytes = 0
 

@@ -72,10 +72,10 @@ const optionNames = {
   input: 1,
 } satisfies OptionNames<NodeOptions<readonly []> & { input: unknown }>
 
-/** How many failed elements a map takes: none, all, or so many. */
+/** How many failed elements a map accepts: none, all, or this many. */
 export type Failures = 'stop' | 'collect' | { readonly atMost: number }
 
-/** What came of one element, where elements may fail. */
+/** The outcome of one element, where elements may fail. */
 export type ElementResult<O> =
   | { readonly ok: true; readonly value: O }
   | { readonly ok: false; readonly error: ElementError }
@@ -125,7 +125,7 @@ export interface MapOptions<
   readonly key?: (element: E, index: number) => string
   /** How many elements wait or run at once, and so how many are in memory. Default 100. */
   readonly window?: number
-  /** Default `stop`: the first failure fails the map. With the others it returns what came of each element. */
+  /** Default `stop`: the first failure fails the map. With the others it returns the outcome of each element. */
   readonly failures?: F
   /** False: results are not kept, and the map returns how many there were. Default true. */
   readonly collect?: C
@@ -150,7 +150,7 @@ const mapOptionNames = {
 export interface SubgraphOptions<A extends readonly (NodeRef | string)[], W extends When = When> {
   /** Nodes that must succeed before the graph is built. */
   readonly after?: A
-  /** `always`: it is built and run whatever came of its dependencies, as a clean-up. */
+  /** `always`: it is built and run whatever the outcome of its dependencies, as a clean-up. */
   readonly when?: W
   /** Milliseconds the builder may take. The run's own value when absent. */
   readonly timeout?: number
@@ -181,7 +181,7 @@ export interface MapSpec {
   readonly window: number
   /** How many may fail. */
   readonly atMost: number
-  /** Whether it returns what came of each element. */
+  /** Whether it returns the outcome of each element. */
   readonly reportsFailures: boolean
   readonly collect: boolean
 }

@@ -94,7 +94,7 @@ export interface LoopContext extends JobContext {
    * @throws what the job throws; `HDL_STEP_CHANGED` when the journal knows the step with another job or input.
    */
   readonly run: <I, O, V>(job: Job<I, O, V>, ...step: StepArguments<I>) => Promise<O>
-  /** Waits so many milliseconds, also over restarts. */
+  /** Waits this many milliseconds, also over restarts. */
   readonly sleep: (milliseconds: number) => Promise<void>
   /**
    * Waits for a signal to the run, sent by `heddle runs send` for instance, and returns its value.

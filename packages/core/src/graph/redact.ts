@@ -16,7 +16,7 @@ export const redactedText = '[redacted]'
 const mostValues = 10_000
 /** Characters: shorter values stand in texts by chance. */
 const shortestSecret = 4
-/** Errors in one: itself, its causes and those that it lists. */
+/** How many errors of one chain are read: the error, its causes and its members. */
 const mostParts = 1_000
 
 /** @throws `HDL_BAD_OPTION`. */

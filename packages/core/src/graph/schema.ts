@@ -51,8 +51,9 @@ const namedKeys = 20
 const longestIssue = 200
 
 /**
- * The input as the schema gives it back. A promise when the schema takes time: whoever calls it bounds that.
- * @throws `HDL_WRONG_INPUT` with the path of each wrong field; `HDL_SCHEMA_FAILED` for a schema that throws, or gives no result.
+ * The input that the schema returns. A promise when the schema is asynchronous: the caller sets a limit.
+ * @throws `HDL_WRONG_INPUT` with the path of each wrong field; `HDL_SCHEMA_FAILED` for a schema that throws, or gives
+ * no result.
  */
 export function validateInput(node: string, schema: InputSchema, input: unknown): unknown {
   const fail = (cause: unknown): never => {

@@ -40,7 +40,7 @@ export interface CopyReport {
   copied: number
   /** Runs that were there already. */
   present: number
-  /** Runs that are there with another content, such as those that were resumed there. */
+  /** Runs that exist there with different content, such as runs that were resumed there. */
   readonly different: string[]
   /** Runs that a process is running now: they are left out. */
   readonly running: string[]

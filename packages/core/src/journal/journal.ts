@@ -29,17 +29,18 @@ import type { RunOutcome } from './outcome.ts'
  *      second one is refused with the holder's name; readers never are. A writer that has lost its run to
  *      another is refused in the transaction that writes.
  *  J6  A failed write is tried again for a while, and nothing behind it is acknowledged meanwhile. When it has not
- *      succeeded by then, everyone who waits gets its error, and all later writes fail too: there is never a gap in
+ *      succeeded by then, every waiting caller gets its error, and all later writes fail too: there is never a gap in
  *      the history of a run.
  *  J7  The loop never waits for the disk and never encodes a large value in one go.
  *  J8  A key belongs to one run of the journal, until that run is removed: of two that start a key at the same
  *      moment one opens the run, the other is refused with its id.
  *  J9  Any process may send a message to a run. The process that writes the run receives it within a second or so,
  *      once: its removal is written together with the rows that it led to.
- *  J10 The guard of a success is closed when the value is encoded, before its row is written. A commit that it drops writes no row.
+ *  J10 The guard of a success is closed when the value is encoded, before its row is written. A commit that it drops
+ *  writes no row.
  *
  * Readers see what is durable. A row that happened cannot be refused, so append() always takes it;
- * whoever adds rows without waiting for a commit waits for room from time to time (law 4). Log lines
+ * a caller that adds rows without waiting for a commit waits for room from time to time (law 4). Log lines
  * are refused when there is no room, and the caller gets an error.
  *
  * Values are plain data, as the cache keeps them: anything else is refused with `HDL_NOT_CLONEABLE`,
@@ -68,7 +69,7 @@ export interface NodeHeader {
   readonly grows?: 'map' | 'subgraph'
   /** For a map: the options that decide its elements and its result, in words. */
   readonly map?: Readonly<Record<string, string>>
-  /** It runs whatever came of its dependencies. */
+  /** It runs whatever the outcome of its dependencies. */
   readonly when?: 'always'
   /** The version of its job, where it has one. */
   readonly version?: string
@@ -308,7 +309,7 @@ export type RunMessage =
 /** A write has failed. */
 export interface JournalTrouble {
   readonly error: HeddleError
-  /** It is not tried again: everyone who waits gets the error. Otherwise it is. */
+  /** When true, the write is not tried again and every waiting caller gets the error. Otherwise it is tried again. */
   readonly isFinal: boolean
 }
 
@@ -335,11 +336,11 @@ export interface JournalRetry {
 export interface PruneOptions {
   /** Those that ended before this time, in milliseconds since 1970. */
   readonly before?: number
-  /** All but so many, the newest ones. */
+  /** Keeps this many of the newest runs. */
   readonly keep?: number
   /** The oldest ones, until all that are left take no more bytes than this. */
   readonly maxBytes?: number
-  /** Whether also those that were interrupted may go; otherwise only those that have ended. */
+  /** Whether interrupted runs may be removed too; otherwise only ended ones. */
   readonly interrupted?: boolean
   /** Only says what would go. */
   readonly dryRun?: boolean
@@ -352,7 +353,7 @@ export interface PruneReport {
   readonly runs: readonly RunSummary[]
   /** Bytes of their rows and results, about. */
   readonly bytes: number
-  /** Records of what became of acknowledged jobs of that time, in the store that has the same address. */
+  /** Outcomes of acknowledged jobs of that time, in the store at the same address. */
   readonly outcomes: number
 }
 
@@ -401,7 +402,7 @@ export interface RunWriter extends AsyncDisposable {
    */
   flush(options?: WaitOptions): Promise<void>
   /**
-   * Waits until fewer rows are pending than the journal's bound: for those who append many rows
+   * Waits until fewer rows are pending than the journal's bound: for callers that append many rows
    * without committing any.
    *
    * *Cancellation*: leaves nothing behind.

@@ -1,4 +1,4 @@
-/** The fields of a node that journals keep: the one list of those that most nodes do not have. */
+/** The fields of a node that journals keep: the one list of fields that most nodes do not have. */
 import type { NodeHeader } from './journal.ts'
 
 /** What a node has besides its name, job, place, dependencies and input. */

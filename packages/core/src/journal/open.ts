@@ -72,7 +72,7 @@ export async function behindLink(file: string): Promise<string> {
   try {
     return (await lstat(file)).isSymbolicLink() ? await realpath(file) : file
   } catch {
-    // Not there yet, or not to be looked at: whoever opens it says so.
+    // Missing or unreadable: opening it reports that.
     return file
   }
 }

@@ -104,15 +104,15 @@ export class PruneChoice {
 }
 
 /**
- * Outcomes of acknowledged jobs go with the runs of their time: those that were recorded before `before`, or before the
- * end of the newest run that goes. None when no run goes by another bound.
+ * Outcomes of acknowledged jobs are removed with the runs of their time: those that were recorded before `before`, or
+ * before the end of the newest removed run. None when no run is removed by another bound.
  */
 export function outcomesBefore({ before }: PruneOptions, runs: readonly RunSummary[]): number {
   const ends = runs.map(({ startedAt, endedAt = startedAt }) => endedAt)
   return before ?? ends.reduce((newest, end) => Math.max(newest, end), -Infinity)
 }
 
-/** Carries out a slice of a prune, and waits nine times as long as it took: those who write keep most of the database. */
+/** Carries out a slice of a prune, and waits nine times as long as it took: writers keep most of the database. */
 export async function inTurnWithWriters<T>(clock: Clock, slice: () => Promise<T>): Promise<T> {
   const start = clock.now()
   const answer = await slice()

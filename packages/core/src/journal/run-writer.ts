@@ -126,7 +126,7 @@ export class RowWriter implements RunWriter, SideWriter {
     return this.#order.held
   }
 
-  /** Writes down who runs the run from here on, and the change that goes with it. */
+  /** Records which process runs the run from here on, and the change that goes with it. */
   begin(by: RunHolder, at: number, change: RunChange): Promise<void> {
     const running = checkRunState('running')
     const detail = holderDetail(by)

@@ -96,7 +96,7 @@ export class NameMap<T extends { readonly name: string }> {
     this.#put(this.#slots!, itsHash, count)
   }
 
-  /** In the order of add(), with those that are added meanwhile. */
+  /** In the order of add(), including items that are added during the iteration. */
   values(): IterableIterator<T> {
     return this.#inOrder[Symbol.iterator]()
   }

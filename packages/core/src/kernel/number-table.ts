@@ -4,7 +4,7 @@ const pieceBits = 12
 export const pieceSize = 1 << pieceBits
 const pieceMask = pieceSize - 1
 
-/** The first piece begins with so many and doubles until it is as large as the others: most tables are small. */
+/** Records in the first piece. It doubles until it is as large as the others: most tables are small. */
 const fewestRecords = 64
 
 type Numbers = Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>

@@ -8,7 +8,7 @@ export interface PermitOptions {
   readonly reserved?: number | undefined
 }
 
-/** So many permits for all servers on one store together. On a store that servers do not share: for this process. */
+/** This many permits for all servers on one store together. On a store that servers do not share: for this process. */
 export interface ClusterPermitOptions {
   readonly permits: number
   readonly scope: 'cluster'
@@ -25,7 +25,7 @@ export interface Meter {
   /** Takes without a check. Returns how many of them are reserved ones. */
   take(count: number, urgent: boolean, onlyReserved: boolean): number
   giveBack(count: number, reserved: number): void
-  /** Whether there will ever be so many. */
+  /** Whether there will ever be this many. */
   canEverHave(count: number, urgent: boolean): boolean
   /** Milliseconds until there is room without anything coming back; Infinity when only that helps. */
   opensIn(count: number): number

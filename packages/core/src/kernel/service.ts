@@ -123,7 +123,7 @@ export class Life {
   }
 
   async #startAgain(stopped: Promise<void>): Promise<void> {
-    // What goes wrong there is the business of those who called stop().
+    // Failures there are reported to the callers of stop().
     await Promise.allSettled([stopped])
     if (this.#wanted) await this.start()
   }

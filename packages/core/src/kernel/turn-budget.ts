@@ -23,7 +23,7 @@ import { sliceBudget } from './slices.ts'
 
 /** Milliseconds between two looks at the clock below which the calls between them count as work that takes no time. */
 const briefly = 0.02
-/** So many looks in a row must be that close before calls share one. */
+/** This many checks in a row must be that close before calls share one. */
 const looksBeforeGuesses = 64
 /** How many calls of about() share one look, besides the call that looks. */
 const mostGuesses = 3

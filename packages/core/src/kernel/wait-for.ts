@@ -46,7 +46,7 @@ export async function endsBefore(
 }
 
 /**
- * Resolves after so many milliseconds, or as soon as the signal aborts: the caller looks at it. Leaves no timer behind.
+ * Resolves after this many milliseconds, or as soon as the signal aborts: the caller checks it. Leaves no timer behind.
  *
  * *Cancellation*: resolves early.
  */

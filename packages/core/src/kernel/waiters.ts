@@ -25,14 +25,14 @@ export function checkWait(options: WaitOptions): void {
   if (options.deadline !== undefined) checkDuration('deadline', options.deadline)
 }
 
-/** A bound for those who set none: a quarter of a gigabyte of callers that are never woken (law 4). */
+/** A bound for callers that set none: a quarter of a gigabyte of callers that are never woken (law 4). */
 export const mostWaiters = 1_000_000
 
 /** The last error made for a reason. */
 const told = new WeakMap<object, HeddleError<'HDL_CANCELLED'>>()
 
 /**
- * One error for all who wait for the same thing with the same signal: making one costs 2 µs, five
+ * One error for all callers that wait for the same thing with the same signal: making one costs 2 µs, five
  * times as much as the rest.
  */
 function cancellation(what: string, reason: unknown): HeddleError<'HDL_CANCELLED'> {
@@ -43,7 +43,7 @@ function cancellation(what: string, reason: unknown): HeddleError<'HDL_CANCELLED
 }
 
 /**
- * The deadlines of all who wait by one clock. A service that stalls lets all its callers run out of time together:
+ * The deadlines of all waiters on one clock. A service that stalls lets all its callers run out of time together:
  * with a timer for each of 100,000 the loop stood still for 300 ms.
  */
 const deadlines = new WeakMap<Clock, Deadlines<Waiter<unknown>>>()

@@ -48,11 +48,11 @@ export interface NodeRecord extends NodeSnapshot {
   readonly attempts: readonly AttemptRecord[]
   /** Since when it is ready and has not started. */
   readonly queuedAt: number | undefined
-  /** Start of the first attempt of those that led to its end: what came before was cut off or failed. */
+  /** Start of the first attempt that led to its end: earlier ones were cut off or failed. */
   readonly firstStartedAt: number | undefined
   /**
-   * Milliseconds before that, of a node with elements or steps: those that had succeeded when it failed, was cancelled or was cut
-   * off with its process were not run again. Absent when there are none.
+   * For a node with elements or steps, milliseconds before that: elements that had succeeded when it failed, was
+   * cancelled or was cut off with its process were not run again. Absent when there are none.
    */
   readonly keptTime?: number
   /** When the next attempt is due, while it is retrying. */

@@ -33,7 +33,7 @@ import { checkCount, checkName, checkOptions, type OptionNames } from '../kernel
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 
-/** What becomes of a computation when its last caller has left: stop it, or let it finish. */
+/** What happens to a computation when its last caller has left: stop it, or let it finish. */
 export type AbandonPolicy = 'cancel' | 'keep'
 
 export interface FlightsOptions {
@@ -70,7 +70,7 @@ export interface FlightsStats {
   readonly rejected: number
 }
 
-/** A computation and those who wait for it. */
+/** A computation and the callers that wait for it. */
 class Flight<K, V> {
   readonly key: K
   readonly what: string

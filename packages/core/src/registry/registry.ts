@@ -8,7 +8,7 @@
  *            registered ── first of: success · error · timeout · disconnect · supersede · cancel ─▶ ended
  *
  * A request is identified by (handle, index, id): the handle names the content, the index one of
- * its results, the id the one who asks.
+ * its results, the id the caller.
  *
  * Invariants, quoted by the tests:
  *  I1  A request ends exactly once, and with the first thing that happened to it.
@@ -18,9 +18,9 @@
  *      forgotten.
  *  I4  submitted = active + success + error + timeout + disconnected + superseded + cancelled + rejected.
  *  I5  `gone()` aborts exactly when the last request of its key left unserved; being served is not
- *      leaving, and whoever comes later gets a new signal.
+ *      leaving, and a later caller gets a new signal.
  *  I6  Looking for a recorded result and registering is one step: a completion is seen by one of them.
- *  I7  At most `maxWaitersPerKey` per key and `maxWaiters` in all; who is refused costs no entry.
+ *  I7  At most `maxWaitersPerKey` per key and `maxWaiters` in all; a refused caller costs no entry.
  *
  * Why ids survive forgetting (I3): remembering the last id of every key for ever is a leak, and
  * starting again at 1 lets a late cancel of an old request hit a new one. So the last ids of
@@ -77,7 +77,7 @@ export interface RegistryWaitOptions<V> extends WaitOptions {
   readonly look?: (() => Found<V> | undefined | PromiseLike<Found<V> | undefined>) | undefined
 }
 
-/** One who waits. */
+/** One waiting caller. */
 export interface RegistryRequest<V> extends Disposable {
   readonly handle: string
   readonly index: number
@@ -91,7 +91,7 @@ export interface RegistryRequest<V> extends Disposable {
   cancel(reason?: unknown): boolean
 }
 
-/** What became of an attempt to cancel. */
+/** The outcome of an attempt to cancel. */
 export type CancelAnswer = 'cancelled' | 'already_done' | 'unknown'
 
 export interface RegistryStats {
@@ -301,14 +301,16 @@ export class Registry<V> {
     return this.#submit(handle, index, options).done
   }
 
-  /** {@link wait} for who needs the id, or has something else to await first. Use it with `using`. */
+  /** {@link wait} for callers that need the id, or await something else first. Use it with `using`. */
   open(handle: string, index: number, options: RegistryWaitOptions<V> = {}): RegistryRequest<V> {
     const entry = this.#submit(handle, index, options)
     entry.done.catch(ignore)
     return entry
   }
 
-  /** Gives the result to request `id`, or to all who wait for (handle, index). Returns how many were notified. */
+  /**
+   * Gives the result to request `id`, or to all callers that wait for (handle, index). Returns how many were notified.
+   */
   notifySuccess(handle: string, index: number, value: V, id?: number): number {
     let told = 0
     for (const entry of this.#addressed(handle, index, id)) if (this.#succeed(entry, value)) told++
@@ -354,7 +356,7 @@ export class Registry<V> {
   }
 
   /**
-   * A signal for the work itself: it aborts with `HDL_CANCELLED` when the last of those who wait now
+   * A signal for the work itself: it aborts with `HDL_CANCELLED` when the last caller that waits now
    * for the handle (or for one of its results) has left without a result. It never aborts when the
    * last one was served, and never under the policy `keep`. Already aborted when no caller waits.
    */

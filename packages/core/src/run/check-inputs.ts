@@ -39,7 +39,7 @@ export async function checkInputs(
   wrong.throwIfAny()
 }
 
-/** Wrong inputs, of which so many fields are named as one error names; the rest is counted. */
+/** Wrong inputs; one error names this many fields, and the rest is counted. */
 class WrongInputs {
   readonly #named: WrongInput[] = []
   /** Fields that may still be named. */

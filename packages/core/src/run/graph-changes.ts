@@ -15,7 +15,7 @@ export function graphChanged(run: string, all: readonly GraphDifference[]): Hedd
 
 /** What of a run is not as it was recorded. */
 export class GraphChanges {
-  /** Nodes whose results are not valid any more, and those that were removed and are made again. */
+  /** Nodes whose results are no longer valid, and nodes that were removed and are made again. */
   readonly invalidResults: string[] = []
   /** Nodes that are not in the graph any more, and have not succeeded or are not valid. */
   readonly removed: NodeSnapshot[] = []

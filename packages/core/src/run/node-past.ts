@@ -88,7 +88,7 @@ export class NodePast {
     })
   }
 
-  /** A node is not in the graph any more, nor is what was in it. */
+  /** The node is no longer in the graph, and neither are its parts. */
   async remove(node: NodeSnapshot, changes: GraphChanges): Promise<void> {
     const removeOne = (each: NodeSnapshot): void => {
       if (each.state !== 'succeeded') changes.removed.push(each)

@@ -189,8 +189,8 @@ export class Recorder {
   }
 
   /**
-   * Elements and steps have no rows for waiting and running: there may be a million of them. In a run that was interrupted
-   * their starts are written, and what ends a stretch of running, so that those that end the process are found (R6).
+   * Elements and steps have no rows for waiting and running: there may be a million of them. In a run that was
+   * interrupted their starts and ends are written, so that the ones that end the process are found (R6).
    */
   #writePart({
     name,

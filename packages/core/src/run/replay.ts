@@ -1,8 +1,8 @@
 /**
  * Plays a recorded run again, on a virtual clock, with stand-ins for its jobs.
  *
- * A stand-in takes as long as the recorded attempt and ends as it did. What starts when, and after whom, is
- * left to the scheduler: a test that compares the order with the recorded one says whether a scheduler
+ * A stand-in takes as long as the recorded attempt and ends as it did. The scheduler decides
+ * what starts when, and after which node: a test that compares the order with the recorded one says whether a scheduler
  * still decides as it did then. `heddle runs export` writes such tests.
  */
 import { checkOptions, type OptionNames } from '../kernel/check.ts'

@@ -19,7 +19,7 @@ import { isErrorObject } from './error-record.ts'
 export const mostInterruptions = 3
 
 /**
- * Calls the job of a node, an element or a step that was running so many times when the process ended.
+ * Calls the job of a node, an element or a step that was running this many times when the process ended.
  * @throws `HDL_NODE_SET_ASIDE`.
  */
 export type BeginJob = (

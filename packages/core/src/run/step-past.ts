@@ -47,8 +47,8 @@ export class RememberedSteps implements StepPast {
 /**
  * Rows of the journal, read in their order while the job goes through its steps: each step is looked for from where the
  * last one was found, and rows that are passed are kept until they are asked for. A job that makes a million steps one
- * after the other keeps none of them. The rows begin where those that stand do (R7 of resume.ts): what falls further on could have
- * been answered with already.
+ * after the other keeps none of them. The rows begin where those that stand do (R7 of resume.ts): an earlier row could
+ * have been used as an answer already.
  */
 export class JournaledSteps implements StepPast {
   readonly #rows: AsyncIterator<PartEntry>

@@ -116,7 +116,7 @@ export class Steps implements AttemptSteps {
     return final(new HeddleError('HDL_STEP_NOT_AWAITED', details))
   }
 
-  /** G13: whatever becomes of it, a call that nothing listens to does not end the process. */
+  /** G13: a call that nothing listens to does not end the process, whatever its outcome. */
   #call<T>(step: string, start: (call: Call) => Promise<T>, job?: string): Promise<T> {
     const refusal = this.#refusal(step)
     if (refusal !== undefined) {

@@ -86,7 +86,7 @@ function checkLevel({ name, scope }: PlacedNode): number {
   })
 }
 
-/** Adds the nodes to the run: those that stand from an earlier process as done. */
+/** Adds the nodes to the run: valid nodes of an earlier process as done. */
 async function join(
   placed: PlacedNode,
   scope: NodeScope,

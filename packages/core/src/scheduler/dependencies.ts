@@ -27,7 +27,7 @@ const edgeSize = 4
 const makeNumbers = (length: number): Int32Array<ArrayBuffer> => new Int32Array(length)
 
 /**
- * Who waits for whom.
+ * Which node waits for which.
  *
  * Records in tables of numbers instead of arrays on the nodes. An edge stands in two lists, that of
  * its dependency (which is notified) and that of its dependent (which it waits for):

@@ -53,7 +53,7 @@ export interface Ran {
   durationOf(node: number): number
   /** Those of its dependencies that ran: smaller numbers. */
   dependenciesOf(node: number): readonly number[]
-  /** Longest path from a root. From those that ran when absent. */
+  /** Longest path from a root. Computed from the nodes that ran when absent. */
   depthOf?(node: number): number
   /** Whether it is only the end of a node that built a graph. */
   isEnd(node: number): boolean
@@ -372,7 +372,7 @@ function deepest(nodes: readonly number[], depths: Int32Array): number {
   return nodes.reduce((most, node) => Math.max(most, depths[node]!), -1)
 }
 
-/** The lane whose head goes next, of those that lack nothing. */
+/** The lane whose head goes next, among lanes that lack nothing. */
 function first(
   lanes: Iterable<Waiting>,
   missing: (lane: Claiming) => unknown,

@@ -67,7 +67,7 @@ export interface Trouble {
   readonly errors: unknown[]
   /** The failed or removed node that keeps this one from running. */
   blockedBy: Node | undefined
-  /** Taken out while it ran: it ends with this attempt, whatever comes of it. */
+  /** Removed while it ran: it ends with this attempt, whatever the outcome. */
   removed: boolean
   /** Taken out before it ran: it passes on to its dependents what its dependencies come to. */
   relays: boolean

@@ -54,7 +54,7 @@ export class Part extends Node {
   readonly owner: Node
   readonly options: PartOptions
   readyAt = 0
-  /** Where it is among those that have not ended. */
+  /** Its index among the nodes that have not ended. */
   rosterIndex = -1
 
   constructor(starter: NodeAttempt, options: PartOptions, lane: Lane<Node>, limits: AttemptLimits) {

@@ -129,7 +129,7 @@ export async function criticalPathOf(
 }
 
 /**
- * How long these nodes take with so many at once, in the order in which they started.
+ * How long these nodes take with this many at once, in the order in which they started.
  *
  * *Cancellation*: none; the work is bounded by the number of nodes and yields to I/O.
  */

@@ -1358,7 +1358,7 @@ export class Scheduler {
     move(node, running)
     if (node.attempt === 0 && node.index >= 0) this.#timeline.markStarted(node.index, now)
     const attempt = new NodeAttempt(node, this.#nodeControl)
-    // An observer may cancel the run: what starts is not one of those that may be skipped.
+    // An observer may cancel the run: a starting node is not one of those that may be skipped.
     node.current = attempt
     if (this.#observers.wanted) this.#emitNode(node, now)
     return attempt

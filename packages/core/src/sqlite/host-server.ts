@@ -71,7 +71,7 @@ export interface HostPort {
   next(): HostMessage | undefined
   /** The next message that has arrived, or arrives in a moment. */
   nextSoon(): HostMessage | undefined
-  /** Calls back after so many milliseconds, when messages that arrived meanwhile have been taken. */
+  /** Calls back after this many milliseconds, once messages that arrived before then have been taken. */
   whenIdle(quiet: number, callback: () => void): void
 }
 

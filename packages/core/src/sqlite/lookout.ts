@@ -7,7 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
  *
  * To be woken takes 0.03 to 0.15 ms, as much as a small commit without fsync; a message that is looked
  * for is found in 0.01 ms. Looking costs a core meanwhile, so it is done only while messages come faster
- * than `longestLook`, and no longer than that: whoever commits now and then pays nothing
+ * than `longestLook`, and no longer than that: a program that commits now and then pays nothing
  * (docs/decisions/0065).
  */
 const longestLook = 0.2

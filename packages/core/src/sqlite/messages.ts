@@ -25,7 +25,7 @@ export interface HostMessage {
 export type HostAnswer =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: ErrorWire }
-  /** So many bytes of a large value have been written: as many may follow. */
+  /** This many bytes of a large value have been written: as many may follow. */
   | { readonly id: number; readonly credit: number }
 
 export interface HostAnswers {

@@ -3,7 +3,7 @@
  *
  *  B1  Only an array that covers all of its memory is given away, and never memory that Node shares between
  *      buffers (`Buffer.concat` and `Buffer.from` take small ones from a pool): giving that away throws, or
- *      takes the memory from whoever else uses it.
+ *      takes the memory from its other users.
  *  B2  Everything else is copied. A caller that hands in an array gives up its right to the memory.
  */
 // A named import could not be linked on an old Node, which is to get a clear sentence: see

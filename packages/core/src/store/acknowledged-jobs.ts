@@ -68,9 +68,9 @@ export type JobRow =
 export interface JobReads {
   /** All jobs of these shards that have no outcome, in the order in which they were acknowledged: one query. */
   openJobs(shards: readonly number[]): Promise<readonly OpenJob[]>
-  /** What became of a job; undefined while it has no outcome. */
+  /** The outcome of a job; undefined while it has none. */
   recordedOutcome(handle: string): Promise<string | undefined>
-  /** What became of jobs whose handles are this word, a space and something else: each outcome once. */
+  /** Outcomes of jobs whose handles are this word, a space and something else: each outcome once. */
   familyOutcomes(word: string): Promise<readonly string[]>
 }
 
@@ -259,7 +259,7 @@ export class AcknowledgedJobs implements RunningService {
   }
 
   /**
-   * Resolves when the open jobs of at least so many shards were read, or when it is stopped.
+   * Resolves when the open jobs of at least this many shards were read, or when it is stopped.
    *
    * *Cancellation*: ends the wait. *Fairness*: all are woken.
    */

@@ -257,7 +257,7 @@ export class Committer<R> implements RunningService {
     return this.#waiting.splice(0, count)
   }
 
-  /** Sends the batches until it is known what became of them. */
+  /** Sends the batches until their outcome is known. */
   async #commit(
     batches: readonly ShardBatch<R>[],
     tries: number,

@@ -13,8 +13,8 @@
  *  T2  Writing the same again changes nothing but the revision: a caller that was left without an answer may repeat it.
  *  T3  A table is written in one of the two ways, never in both.
  *  T4  `change()` writes everything or nothing. Of two that expect the same revision one is refused.
- *  T5  Lists are in the order of a column, then of the id; text by code points. A list starts after a cursor, so records
- *      that come and go meanwhile are neither repeated nor skipped.
+ *  T5  Lists are in the order of a column, then of the id; text by code points. A list starts after a cursor, so
+ *  records that are added or removed in between do not make others repeat or be skipped.
  *  T6  All processes of a store read one clock: `now()`.
  */
 import { HeddleError } from '../errors.ts'

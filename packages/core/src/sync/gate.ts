@@ -54,7 +54,7 @@ export class Gate {
     return true
   }
 
-  /** Holds back who comes from now on. False when it was closed. */
+  /** Holds back callers that come from now on. False when it was closed. */
   close(): boolean {
     const wasOpen = this.#open
     this.#open = false

@@ -81,7 +81,7 @@ export class KeyedMutex<K> {
   /**
    * Waits until the key's lock is free.
    *
-   * *Cancellation*: as `Mutex.acquire`; the entry goes with the last one who holds or waits.
+   * *Cancellation*: as `Mutex.acquire`; the entry is removed with its last holder or waiter.
    * *Fairness*: first come, first served, for each key.
    */
   acquire(key: K, options: WaitOptions = {}): Promise<Permit> {
@@ -119,7 +119,7 @@ export class KeyedRwLock<K> {
   /**
    * Waits until it may read the key.
    *
-   * *Cancellation*: as `RwLock.read`; the entry goes with the last one who holds or waits.
+   * *Cancellation*: as `RwLock.read`; the entry is removed with its last holder or waiter.
    * *Fairness*: first come, first served, for each key.
    */
   read(key: K, options: WaitOptions = {}): Promise<Permit> {
@@ -129,7 +129,7 @@ export class KeyedRwLock<K> {
   /**
    * Waits until it may write the key.
    *
-   * *Cancellation*: as `RwLock.write`; the entry goes with the last one who holds or waits.
+   * *Cancellation*: as `RwLock.write`; the entry is removed with its last holder or waiter.
    * *Fairness*: first come, first served, for each key.
    */
   write(key: K, options: WaitOptions = {}): Promise<Permit> {

@@ -17,7 +17,7 @@ type Mode = 'read' | 'write'
  * Many readers or one writer. It is not re-entrant, and a reader cannot become a writer.
  *
  * One line for both kinds, served strictly in order of arrival; readers that stand next to each
- * other go in together. So no caller can starve: a writer waits only for those who came before it, and
+ * other go in together. So no caller can starve: a writer waits only for earlier callers, and
  * so does a reader in a stream of writers.
  *
  *  R1  Readers and a writer are never inside together; never two writers.
@@ -112,7 +112,7 @@ export class RwLock {
     return new Permit(this.#endRead)
   }
 
-  /** Lets in from the front of the line whoever fits. */
+  /** Admits from the front of the line as many callers as fit. */
   #admit(): void {
     for (let first = this.#waiters.first; first !== undefined; first = this.#waiters.first) {
       const mode = first.tag as Mode

@@ -113,7 +113,7 @@ export class Semaphore {
   /**
    * Waits until the permits are free.
    *
-   * *Cancellation*: an aborted or late caller loses its place, and whoever it held back goes in at
+   * *Cancellation*: an aborted or late caller loses its place, and callers that it held back go in at
    * once. Permits given before the abort are kept and must be released.
    * *Fairness*: priority 0 first, with aging; inside a priority first come, first served.
    *
@@ -169,7 +169,7 @@ export class Semaphore {
     return { priority, rank, order: this.#order++ }
   }
 
-  /** For a caller that comes now, behind those who wait. */
+  /** Claims for a caller that comes now, behind the waiting ones. */
   #claim(weight: number, request: Request): Permit | undefined {
     const head = firstOf(this.#lines, requestOf)
     if (head === undefined || before(request, requestOf(head))) {

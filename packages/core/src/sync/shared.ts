@@ -26,12 +26,12 @@
  *      otherwise to `onCloseError`, otherwise by `close()`.
  *
  * Prior art: tractor's `maybe_open_context`, as it was before its race was found. There the value, the
- * resource and the lock of a key lived in three maps with different lifetimes; a user who came while
+ * resource and the lock of a key lived in three maps with different lifetimes; a caller that came while
  * the resource was closing made a new lock, found the value gone and the resource still there. Here
  * that user finds the slot in state `closing` and waits in it (H1, H4).
  *
- * Known limits: an `open` or `close` that never settles keeps its key busy, and who asks for it waits
- * up to their own deadline; an `open` that uses its own key waits for itself.
+ * Known limits: an `open` or `close` that never settles keeps its key busy, and its callers wait
+ * up to their own deadlines; an `open` that uses its own key waits for itself.
  */
 import { inspect } from 'node:util'
 import { HeddleError, cancelled, describe } from '../errors.ts'
@@ -228,10 +228,10 @@ export class Shared<K, V> implements AsyncDisposable {
   /**
    * Waits until the key's resource is open, opening it when it is not.
    *
-   * *Cancellation*: who aborts or is late leaves alone; the others go on waiting for the same open.
+   * *Cancellation*: a caller that aborts or is late leaves alone; the others keep waiting for the same open.
    * *Fairness*: every caller gets the resource in the same step, in order of arrival.
    *
-   * @throws whatever `open` threw, the same error for all who waited; `HDL_CLOSED` after `close()`.
+   * @throws whatever `open` threw, the same error for all waiting callers; `HDL_CLOSED` after `close()`.
    */
   use(key: K, options: WaitOptions = {}): Promise<Lease<K, V>> {
     const { signal } = options
@@ -265,7 +265,7 @@ export class Shared<K, V> implements AsyncDisposable {
   }
 
   /**
-   * No more uses: who waits gets `HDL_CLOSED`. Waits until all leases are given back and all
+   * No more uses: waiting callers get `HDL_CLOSED`. Waits until all leases are given back and all
    * resources are closed. `await using` calls it.
    *
    * *Cancellation*: ends the wait only; what is being closed goes on.

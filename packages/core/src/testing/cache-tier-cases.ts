@@ -8,7 +8,7 @@ export interface TierCase {
   readonly run: () => Promise<void>
 }
 
-/** Opens a tier that is empty and bounded by so many bytes. */
+/** Opens an empty tier that holds at most this many bytes. */
 export type TierFactory = (options: { readonly maxBytes: number }) => Promise<CacheTier>
 
 const ample = 2 ** 24

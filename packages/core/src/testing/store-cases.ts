@@ -165,7 +165,7 @@ export const storeCases: readonly StoreCase[] = [
         open.map((job) => job.handle),
         [names[0], names[2]],
       )
-      // Nothing of the refused batch is there, its claim neither.
+      // Nothing of the refused batch is there, not even its claim.
       const again = await database.commit(session, 2, [
         batch(two!, [acknowledged(names[1]!)], [handle(names[1]!)]),
       ])

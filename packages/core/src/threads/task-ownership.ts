@@ -1,5 +1,5 @@
 /**
- * The words that the loop and one thread share: who owns a task is decided here and nowhere else.
+ * The words that the loop and one thread share: the owner of a task is decided here and nowhere else.
  *
  * ```
  *             publish (loop)          claim (thread)           cancel (loop)

@@ -23,7 +23,7 @@ export interface LoopGap {
   readonly starved?: number
   /** How much of it the garbage collector took, when it was a millisecond or more. */
   readonly collector?: number
-  /** Whether it would have been too short to report without the collector: then there is neither label nor stack. */
+  /** True for a gap that is too short to report without its garbage collection: then there is no label and no stack. */
   readonly isCollection?: true
   /** The label of {@link runBlamed}: which job or route it was. */
   readonly label: string | undefined

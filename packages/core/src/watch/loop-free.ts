@@ -44,7 +44,7 @@ const optionNames = {
 
 /**
  * Runs `work` and fails when the event loop was blocked for longer than `limit` milliseconds
- * meanwhile, saying by whom. Returns the value of `work`.
+ * during that time; the error names the cause. Returns the value of `work`.
  *
  * Real time is measured: leave room in the limit for a busy machine.
  *

@@ -104,14 +104,7 @@ const optionNames = {
   kernel: 1,
 } satisfies OptionNames<LoopWatchOptions>
 
-/**
- * Watches the event loop of the main thread and says who blocks it.
- *
- * @example
- * await using watch = new LoopWatch({ threshold: 50 })
- * watch.onGap((gap) => console.warn(`${gap.ms.toFixed()} ms: ${gap.label} ${gap.stack[0]}`))
- * await watch.start()
- */
+/** Watches the event loop of the main thread and names what blocks it. */
 export class LoopWatch implements Service, AsyncDisposable {
   readonly #threshold: number
   readonly #interval: number

@@ -1,7 +1,7 @@
 /** Orders in which calls of the cache and what the tier does can follow each other. */
 import type { HeldTier } from './held-tier.ts'
 
-/** Which of so many possibilities; -1 stops. */
+/** Chooses one of this many possibilities; -1 stops. */
 export type Choose = (count: number) => number
 
 export interface DriveOptions {

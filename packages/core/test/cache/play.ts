@@ -140,7 +140,7 @@ class Player {
   ): void {
     const lists = key === undefined ? [...this.steps.values()] : [this.stepsOf(key)]
     this.recorder.follow(lists, name, work, effect, (error, step, list) => {
-      // A transaction that found its ground gone has changed nothing, and neither has a failed read.
+      // A transaction that found its ground gone has changed nothing; nor does a failed read.
       if (isError(error, 'HDL_GONE') || /^(get|has)/.test(name)) step.after = () => []
       // An update may have failed when it read: then it has not changed anything either.
       else this.#lose(list, step, name.startsWith('update'))

@@ -93,7 +93,9 @@ class Server {
     return [...this.#attempts].filter(({ isStray }) => !isStray).length
   }
 
-  /** The known limit: attempts of a server that has lost its share continue beside those that took it. */
+  /**
+   * The known limit: attempts of a server that has lost its share continue beside those of the servers that took it.
+   */
   markStrays(): void {
     if (this.isSure()) return
     for (const attempt of this.#attempts) attempt.isStray = true

@@ -27,7 +27,7 @@ function heapMoves(act: () => void): number {
   return moves
 }
 
-/** Two entries for each key, one at a time for each, so many at once: the moves of one start. */
+/** Two entries for each key, one at a time for each, with this many at once: the moves of one start. */
 function movesOfAStart(keys: number, options: { readonly db?: number } = {}): number {
   const { clock, capacity } = newCapacity()
   const resources = { tenant: { each: 1 }, ...(options.db !== undefined && { db: options.db }) }

@@ -173,7 +173,7 @@ test('of many wrong inputs 20 fields are named and the rest is counted', async (
   assert.equal(lines.length, 5)
 })
 
-/** What a schema returns for an input with so many wrong fields. */
+/** The result of a schema for an input with this many wrong fields. */
 function wrongFields(count: number): unknown {
   return {
     issues: Array.from({ length: count }, (_, index) => ({

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { codeOf, files, read } from './tree.ts'
 
 /**
- * Races that are written by hand, and why neither a scope nor waitFor() takes their place. The loser of a race runs on and
- * is not waited for: each of these has a loser that holds nothing.
+ * Races that are written by hand, and why a scope or waitFor() does not replace them. The loser of a race runs on and
+ * is not awaited: each of these has a loser that holds nothing.
  */
 const allowed = new Map([
   ['packages/release/src/pack/read-tarball.ts', 'two events of one parser'],

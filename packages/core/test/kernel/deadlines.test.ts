@@ -11,7 +11,7 @@ interface Item extends Due {
 
 const item = (id: number): Item => ({ id, dueAt: 0, heapIndex: -1 })
 
-/** Writes down who fell due and when. */
+/** Records which deadlines fell due, and when. */
 function watched(clock: VirtualClock): { deadlines: Deadlines<Item>; fired: [number, number][] } {
   const fired: [number, number][] = []
   const deadlines = new Deadlines<Item>(clock, ({ id }) => fired.push([id, clock.now()]))

@@ -81,7 +81,7 @@ test('R1 to R4: cut off anywhere, changed at will, cut off again: the results ar
         assert.equal(ended.valueOf(name), value)
       }
 
-      // Behind the first row of the resumed run, which says who goes on.
+      // After the first row of the resumed run, which names the process that continues.
       const history = await historyOf(crashed, again)
       const end = before + 1 + (cut2 % (history.length - before - 1))
       const twice = await journals['memory']!(t)

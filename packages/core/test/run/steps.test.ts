@@ -479,7 +479,7 @@ test('G3: cut off after any row, finished steps never run again and everything i
   }
 })
 
-/** A job that runs itself as a step, so many levels deep. */
+/** A job that runs itself as a step, this many levels deep. */
 function nesting(levels: number, onLeaf: () => void): Graph {
   const deep: Job<number, number> = job({ name: 'deep' }, async (left: number, ctx) => {
     if (left > 0) return (await ctx.run(deep, left - 1)) + 1

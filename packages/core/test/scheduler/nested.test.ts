@@ -11,7 +11,7 @@ import {
 } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 
-/** A graph to make: a number is a job that takes so many milliseconds, a list a sub-graph. */
+/** A graph to make: a number is a job that takes this many milliseconds, a list a sub-graph. */
 interface Plan {
   readonly work: number | readonly Plan[]
   readonly links: readonly number[]

@@ -25,7 +25,7 @@ after(async () => {
 
 const pending = 3_000
 
-/** A server that is gone has acknowledged so many jobs; the first two were running. */
+/** A dead server has acknowledged this many jobs; the first two were running. */
 async function leave(store: OpenStore): Promise<readonly string[]> {
   await store.renew('earlier', 60_000)
   const grants = await store.acquire('earlier', 256)

@@ -1,8 +1,8 @@
 /**
  * Runs random commands against a lock and against a slow, obvious model of it.
  *
- * The model is two lists, who is inside and who waits in order of arrival, and one function that
- * says who of those who wait may go in next.
+ * The model is two lists, the callers inside and the waiting callers in order of arrival, and one function that
+ * says which waiting caller may go in next.
  */
 import assert from 'node:assert/strict'
 import * as fc from 'fast-check'

@@ -162,7 +162,7 @@ for (const [name, make] of Object.entries(primitives)) {
     assert.equal(listenersOf(controller.signal), 1)
 
     controller.abort()
-    // So many leave in slices, each in a turn of the loop of its own.
+    // This many leave in slices, each in a turn of the loop of its own.
     for (let turns = 0; turns < many && blocked.waiting() > 0; turns++) await turn()
     await turn()
 

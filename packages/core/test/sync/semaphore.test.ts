@@ -79,7 +79,7 @@ test('S36 reserved lane: priority 0 starts at once although background work wait
     waitingUrgent: 0,
   })
 
-  // S2: it goes back to its own pool, not to the nine who wait.
+  // S2: it goes back to its own pool, not to the nine waiting callers.
   urgent?.release()
   await turn()
   assert.equal(background.filter((each) => each.state === 'fulfilled').length, 1)

@@ -33,7 +33,7 @@ function ownTime(): number {
   return processor.read().ran ?? performance.now()
 }
 
-/** Blocks for so many milliseconds of its own, and until there were so many looks. */
+/** Blocks for this many milliseconds, and until there were this many samples. */
 export function busyLoop(milliseconds: number, wanted = 1): void {
   const enough = seen.looks + wanted
   const start = performance.now()

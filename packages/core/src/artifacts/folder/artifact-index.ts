@@ -14,7 +14,7 @@ export interface ArtifactEntry extends ArtifactInfo {
   readonly file: string
 }
 
-/** Lines beyond those that count, from which on the list is written anew. */
+/** How many outdated lines may be in the list before it is rewritten. */
 const mostOldLines = 1_000
 
 /** The artifacts of a run by name, in the order of their last line. */

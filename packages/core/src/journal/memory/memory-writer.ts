@@ -50,7 +50,7 @@ export class MemoryRunWriter implements RunWriter {
     return this.#order.held
   }
 
-  /** Writes down who runs the run from here on. */
+  /** Records which process runs the run from here on. */
   begin(by: RunHolder, at: number): void {
     this.#put({ kind: 'run', at, state: 'running', by })
   }

@@ -523,7 +523,7 @@ class PostgresJournal implements Journal {
       side: {
         outbox,
         session: epoch,
-        // Chunks are sent again by whoever writes them.
+        // Its writer sends chunks again.
         persist: (work) => storeOrFail(outbox, work),
         addWriter: () => undefined,
         removeWriter: () => undefined,

@@ -1,10 +1,10 @@
 /**
- * Removes runs from PostgreSQL, beside those that write (C12).
+ * Removes runs from PostgreSQL, beside writers (C12).
  *
  *     runs of a week that goes whole ──▶ marked as removed, in slices ──▶ the partitions of the week are dropped
  *     runs of other weeks            ──▶ marked, in slices ──▶ their rows are removed, in slices
  *
- *  P1  Between two slices it waits nine times as long as the last one took: those who write keep most of the database.
+ *  P1  Between two slices it waits nine times as long as the last one took: writers keep most of the database.
  *  P2  A partition is dropped only when no run is left in it, and never that of the current week. It is detached first,
  *      which does not wait in the way of those who write.
  *  P3  Oldest first. A prune that was stopped in between has removed the oldest runs; the next one removes the rows of those
@@ -46,7 +46,7 @@ export class Pruning {
     this.#host = host
   }
 
-  /** Resolves with those that were removed; the others have changed since they were chosen. `chosen`: newest first. */
+  /** Resolves with the removed runs; the others have changed since they were chosen. `chosen`: newest first. */
   async remove<R extends PrunedRun>(
     chosen: readonly R[],
     signal: AbortSignal | undefined,
@@ -118,7 +118,7 @@ export class Pruning {
   }
 }
 
-/** An earlier prune was cut off while it waited for those who read. */
+/** An earlier prune was cut off while it waited for readers. */
 const isPending = '55000'
 
 /** Another prune was faster, or an earlier one was cut off between the two steps: not a partition, or not there. */

@@ -7,8 +7,8 @@
  *
  *  S1  Only zeros are added, and only behind the end of the file: SQLite takes them for no part of the
  *      log, because a frame of zeros has neither its salt nor its checksum.
- *  S2  What fails here fails nothing else: without room a commit makes the file longer itself.
- *  S3  Room is added only by who may write to the database: no other process changes the log meanwhile.
+ *  S2  A failure here affects nothing else: without room a commit makes the file longer itself.
+ *  S3  Room is added only by the process that may write to the database: no other process changes the log meanwhile.
  *
  * Why: a commit that makes the file longer waits for the medium twice, for the bytes and for the new
  * length; one that writes over zeros waits once. 0.22 instead of 0.32 to 0.51 ms (docs/decisions/0064).

@@ -8,7 +8,7 @@
  *   … newer ──▶ HDL_JOURNAL_NEWER
  *   … damaged, or not a database ──▶ HDL_JOURNAL_DAMAGED, with what can be read of it
  *   of another program ──▶ HDL_STORE_FAILED
- *   without tables ──▶ HDL_NO_JOURNAL          (for reading: whoever made it was killed, or is about to)
+ *   without tables ──▶ HDL_NO_JOURNAL          (for reading: its maker was killed, or has not made them yet)
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -5,8 +5,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { draftSuffix, valuesFolder } from './file-names.ts'
 
 /**
- * Removes the files of large values that no row names: those that a killed writer has left (V2), and those of runs
- * that were pruned. Gives their bytes.
+ * Removes the files of large values that no row names: files that a killed writer has left (V2), and files of
+ * pruned runs. Returns their bytes.
  *
  * While another process writes, a file without a row may be about to get one: then only those are removed that
  * were written before `before`, in milliseconds since 1970.

@@ -94,7 +94,7 @@ function copyReadable(from: string, to: string): void {
     const header = source.prepare('PRAGMA application_id').get() as { application_id: number }
     const version = source.prepare('PRAGMA user_version').get() as { user_version: number }
     if (header.application_id !== applicationId || version.user_version > schemaVersion) return
-    // An older one is brought up to date by whoever opens it.
+    // An older file is migrated when it is next opened.
     migrate(target, to, migrations.slice(0, version.user_version))
     target.exec('BEGIN')
     copyTable(source, target, 'session', 'session')
@@ -134,7 +134,7 @@ function* readable(
     const statement = returnArrays(source.prepare(sql))
     yield* statement.iterate(...parameters) as unknown as Iterable<SQLOutputValue[]>
   } catch {
-    // The page is damaged; whoever reads from the other end gets to it from there.
+    // The page is damaged; reading from the other end reaches the rows before it.
   }
 }
 

@@ -12,7 +12,7 @@
  * a table of a million names in memory. States are numbers: see states.ts.
  *
  * Results have no index by node: keeping one costs four times as much as the rows themselves, and the
- * few who ask for results can read through the successes of a run once (docs/decisions/0092).
+ * few callers that read results can read through the successes of a run once (docs/decisions/0092).
  *
  * A change of the tables is a new migration at the end of the list. Those that were released are
  * never edited: a file remembers how many it has seen (`user_version`).

@@ -2,7 +2,7 @@
 /**
  * Proves that a writer of a journal is alive: one lock for each session, in the folder `<file>.writers`.
  *
- *   taken ──release(), or the end of the process──▶ free, and removed by whoever finds it
+ *   taken ──release(), or the end of the process──▶ free, and removed by the next process that finds it
  *
  *  K1  A session is alive exactly while its lock is held. The system frees it when the process dies, however it
  *      dies, and not before: a process that was stopped keeps it (files/exclusive-lock.ts, docs/decisions/0033).

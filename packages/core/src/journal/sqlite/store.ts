@@ -43,7 +43,7 @@ import { returnArrays } from './return-arrays.ts'
 import { isSessionAlive, removeSessionLock, type SessionRow } from './session-lock.ts'
 import { isBusy } from './sqlite-error.ts'
 
-/** Statements that insert so many rows each, the largest first. */
+/** Statements that insert this many rows each, the largest first. */
 const statementRows = [32, 8, 3, 1] as const
 
 /** Puts the values of a row where they belong among those of a statement. */
@@ -159,7 +159,7 @@ export class JournalStore {
   #mailVersion: number | undefined
   #hasFoundDead = false
   #seenVacuums: number
-  /** Whether there are ended runs that are neither counted nor remembered. */
+  /** Whether there are ended runs that are not counted and not remembered. */
   #hasUncounted = false
   #logSpace: LogSpace | undefined
   /** Pages that were written since the last checkpoint, about. */

@@ -228,7 +228,7 @@ export class WriteSide {
       this.outbox.onDurable(batch, answer)
       return
     }
-    // Before the promise of the batch is settled, so that whoever waits for it sees it.
+    // Before the promise of the batch is settled, so that its caller sees it.
     for (const run of answer.lost) this.#writers.get(run)?.onLost()
     this.outbox.onDurable(batch, answer.commit)
   }
@@ -345,7 +345,7 @@ export class WriteSide {
         this.#scope.launch(() => this.#forgetMail(mail))
       }
     } catch {
-      // The thread has ended: whoever waits for a row hears of it.
+      // The thread has ended: callers that wait for a row get the error.
     } finally {
       this.#isReadingMail = false
       this.#readMailLater()
@@ -413,7 +413,7 @@ function optionsOf(key: string): Omit<WriteSideOptions, 'kernel'> {
 }
 
 /**
- * The write side of a file, shared with everyone in this process who uses it in the same way.
+ * The write side of a file, shared by all its users in this process with the same options.
  *
  * *Cancellation*: none; it waits for the disk, and up to 10 s for a process that is opening the file.
  * @throws `HDL_LOCKED` when a process of an earlier version writes to it; what makes the file unusable.

@@ -43,7 +43,7 @@ import { JournalStore } from './store.ts'
 /** Milliseconds between two looks at the files. */
 const lookTime = 100
 
-/** Large values that were written before so many milliseconds have got their rows, if they ever get them. */
+/** Large values older than this many milliseconds have got their rows, if they ever get them. */
 const orphanAge = 3_600_000
 
 export class JournalWriterRole implements HostedFile, Role<WriterQuestion, WriterChange> {
@@ -273,7 +273,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
   }
 }
 
-/** What can be done again later, by whoever opens the journal: its failure fails nothing else. */
+/** Work that can be repeated later, when the journal is next opened: its failure affects nothing else. */
 function attempt(work: () => void): boolean {
   try {
     work()

@@ -24,7 +24,9 @@ export function openRuns(state: string): string {
   return `${state} < 4`
 }
 
-/** Runs that have not ended are few: they are found without looking at those that have. Old ones go in slices. */
+/**
+ * Runs that have not ended are few: they are found without reading the ended ones. Old ones are converted in slices.
+ */
 export const openRunsMigration: Migration = {
   title: 'runs that have not ended, removal of many runs',
   sql: `

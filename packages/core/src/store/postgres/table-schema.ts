@@ -171,7 +171,10 @@ export function declarationOf(declared: AnyTable): string {
     INSERT INTO @.role_table (name, signature) VALUES ('${name}', '${signature}') ON CONFLICT DO NOTHING;`
 }
 
-/** What is there is not locked: also ADD COLUMN IF NOT EXISTS would wait for all who read the table, and all others behind it. */
+/**
+ * Does not lock an existing relation: even ADD COLUMN IF NOT EXISTS would wait for all readers of the table, and all
+ * others behind it.
+ */
 function unlessThere(relation: string, statement: string): string {
   return `IF to_regclass('@.${relation}') IS NULL THEN ${statement}; END IF;`
 }

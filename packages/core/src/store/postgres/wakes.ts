@@ -80,7 +80,7 @@ export class Wakes {
     try {
       await this.#link.call('notify', 'SELECT pg_notify($1, $2)', [this.#channel, payload])
     } catch {
-      // W1: whoever waits polls.
+      // W1: callers poll instead.
     }
   }
 

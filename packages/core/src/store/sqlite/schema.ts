@@ -5,8 +5,8 @@
  *   store_shard     owner and epoch of 256 shards
  *   store_session   whether a session is fenced, its last commit and what that answered
  *   store_claim     names that exist once
- *   store_job       acknowledged jobs without an outcome    store_outcome   what became of them
- *   store_message   messages that were not taken            r_…             tables of roles
+ *   store_job       acknowledged jobs without an outcome    store_outcome   their outcomes
+ * store_message   messages that were not taken            r_…             tables of roles
  *
  * They are made with `IF NOT EXISTS` and only ever added to, so that the version of the file stays that of the journal.
  */

@@ -31,7 +31,7 @@ export async function nextStep(journal: Journal): Promise<number> {
   return counts.succeeded ?? 0
 }
 
-/** Runs the writer until it has acknowledged so many more steps, and kills it. Returns the last one. */
+/** Runs the writer until it has acknowledged this many more steps, and kills it. Returns the last one. */
 async function writeAndKill(
   file: string,
   durability: Durability,

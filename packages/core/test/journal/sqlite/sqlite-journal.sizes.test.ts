@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Encoder } from '../../../src/codec/encoder.ts'
 import { newStore } from './store-folder.ts'
 
-/** Values of about so many bytes when they are encoded, by shape. */
+/** Values whose encoding has about this many bytes, by shape. */
 const shapes: Readonly<Record<string, (bytes: number) => unknown>> = {
   text: (bytes) => 'x'.repeat(bytes),
   'wide text': (bytes) => '☃'.repeat(Math.ceil(bytes / 3)),

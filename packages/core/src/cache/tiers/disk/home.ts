@@ -6,9 +6,9 @@
  *     cache.db         rows: everything but large values
  *     files/           large values, named by the SHA-256 of their bytes
  *     staging/         large values that are being written
- *     cache.lock       held by the process that has it open; cache.lock.json says who
+ *     cache.lock       held by the process that has it open; cache.lock.json names it
  *
- * What is there and is not ours, or is ours and damaged, is left alone: the cache then goes on in
+ * A folder that is not ours, or that is damaged, is left alone: the cache then uses
  * the next free name (`…-2`). A cache may start empty at any time; a directory that another program
  * made, or a newer version of this package, may be all they have.
  */

@@ -105,7 +105,7 @@ test('D3: uses are remembered without a write for each, and survive a restart', 
   }
   await using opened = await openStore(folder.path, 100)
   const { store } = opened
-  // Only so many fit: the ones unused for longest are gone, the one that was read is not.
+  // Only this many fit: the entries unused for longest are gone, the one that was read is not.
   store.commit([write('new', 99)], 0)
   const left = [...keys, 'new'].filter((key) => store.peek(key) !== undefined)
   assert.deepEqual(left, ['key 0', 'key 6', 'key 7', 'key 8', 'key 9', 'new'])
