@@ -61,8 +61,9 @@ export interface ServerOptions {
   /** Who a caller is and what it may do. When absent every caller may do everything. */
   readonly policy?: AccessPolicy | undefined
   /**
-   * Who is shown why a job, the store or the server itself failed: callers that are logged in or have a token, with the
-   * role operator; or everyone. The others see the code and a reference that the log has too. `operators` when absent.
+   * Which callers see why a job, the store or the server itself failed: callers that are logged in or have a token,
+   * with the role operator; or every caller. The others see the code and a reference that the log has too. `operators`
+   * when absent.
    */
   readonly errorDetails?: 'operators' | 'everyone' | undefined
   /**
@@ -72,7 +73,7 @@ export interface ServerOptions {
   readonly log?: LogOptions | undefined
   /** Server-side events that no client sees (warnings, job logs), one line each. */
   readonly onLog?: ((line: ServerLog) => void) | undefined
-  /** The door was closed, whoever asked for it. Called once, with the milliseconds for what was admitted. */
+  /** Called once when the door is closed, for whatever reason, with the milliseconds for admitted work. */
   readonly onDrain?: ((deadline: number) => void) | undefined
   readonly kernel?: Kernel | undefined
 }

@@ -59,7 +59,7 @@ export interface Server extends AsyncDisposable {
   readonly url: string
   /** Whether only this machine can reach it. */
   readonly isLocal: boolean
-  /** Whether it has neither users nor tokens: everyone on this machine may do everything. */
+  /** Whether it has no users and no tokens: every caller on this machine may do everything. */
   readonly isOpen: boolean
   /** Names of what is served. */
   readonly jobs: readonly string[]
@@ -74,7 +74,7 @@ export interface Server extends AsyncDisposable {
   drain(options?: DrainOptions): Promise<Drained>
   /** Lets callers steer a run of this process, until it has ended. Only for a server that was given a journal. */
   adopt(run: Run): void
-  /** Resolves when the server has stopped, whoever asked for it. */
+  /** Resolves when the server has stopped, for whatever reason. */
   readonly stopped: Promise<Drained>
   stats(): ServerStats
 }

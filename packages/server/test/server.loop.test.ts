@@ -8,7 +8,7 @@ import { call } from './support/client.ts'
 import { until } from './support/until.ts'
 
 /**
- * Holds up the loop until the process has had a processor for so many milliseconds: the time in which the machine had
+ * Holds up the loop until the process has had a processor for this many milliseconds: the time in which the machine had
  * none for it is not blamed on any code.
  */
 function spin(milliseconds: number): void {

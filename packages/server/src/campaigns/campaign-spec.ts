@@ -34,7 +34,7 @@ export interface CampaignSpec {
    * for each.
    */
   readonly outcomes: readonly string[]
-  /** Name of a campaign definition of the server's module; empty for those that are built in. */
+  /** Name of a campaign definition of the server's module; empty for built-in ones. */
   readonly definition: string
   readonly rule: { readonly kind: 'quota' } | ({ readonly kind: 'sprt' } & SprtOptions)
   readonly proposal: ({ readonly kind: 'spsa' } & SpsaOptions) | undefined

@@ -5,7 +5,7 @@ import type { UnitRange } from './unit-ranges.ts'
 
 export type CampaignPhase = 'running' | 'paused' | 'ended'
 
-/** What has become of a campaign: what a take-over continues from. */
+/** The state of a campaign, from which a take-over continues. */
 export interface CampaignState {
   readonly phase: CampaignPhase
   /** Why and how it ended. */

@@ -24,7 +24,10 @@ export interface CampaignReduce<Total, Result> {
   readonly add: (total: Total, result: Result) => Total
   /** Takes a result out again. Without it totals are made of finished leases, and excluding a lease adds up all others. */
   readonly subtract?: ((total: Total, result: Result) => Total) | undefined
-  /** What is wrong with the result of so many units; undefined when it is right. Results come from other machines. */
+  /**
+   * Returns what is wrong with the result of this many units; undefined when it is right. Results come from other
+   * machines.
+   */
   readonly check?: ((result: unknown, units: number) => string | undefined) | undefined
 }
 

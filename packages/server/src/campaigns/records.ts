@@ -14,7 +14,7 @@ export interface CampaignRecord {
   readonly createdAt: number
 }
 
-/** What has become of a campaign that has not ended. */
+/** The state of a campaign that has not ended. */
 interface OpenCampaign {
   readonly id: string
   /** JSON. */

@@ -170,7 +170,7 @@ async function exclude(campaign: Campaign, tables: Tables, id: string, why: stri
   await campaign.saved()
 }
 
-/** The total is made of all other leases: those that the store has, and those that end while they are read. */
+/** The total of all other leases: those in the store, and those that end during the read. */
 async function excludeAmong(
   campaign: Campaign,
   tables: Tables,

@@ -20,7 +20,7 @@ export class Throughput {
     const now = this.#clock.now()
     this.#units = this.#units * Math.exp(-(now - this.#at) / window) + units
     this.#at = now
-    // The first report was worked on for so long.
+    // The first report covers this much work time.
     this.#since ??= now - Math.min(passed, window)
   }
 

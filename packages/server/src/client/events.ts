@@ -22,7 +22,7 @@ export interface EventOptions {
   readonly lastEventId?: string
   /** Called when a connection is open, and when it is lost. */
   readonly onState?: (state: 'open' | 'lost') => void
-  /** Waits so many milliseconds, or until the signal. */
+  /** Waits this many milliseconds, or until the signal. */
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 

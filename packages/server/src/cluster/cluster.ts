@@ -1,5 +1,5 @@
 /**
- * A server among others on one PostgreSQL: its shards, who owns the rest, and how requests get there.
+ * A server among others on one PostgreSQL: its shards, the owners of the others, and how requests get there.
  *
  *   start ──▶ announce the address ──▶ acquire a share of 256 shards ──▶ continue their open jobs
  *   drain ──▶ what is cut off is put back ──▶ the shards are handed over at once

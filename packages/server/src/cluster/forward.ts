@@ -1,22 +1,32 @@
 /**
  * Sends a request on to the server that owns what it is about, or to all servers (C6).
  *
- *  F1  One hop: a request that was forwarded is answered where it arrives, with `not_owner` if need be. The first server
+ *  F1  One hop: a request that was forwarded is answered where it arrives, with `not_owner` if need be. The first
+ *  server
  *      then looks for the owner again, until the deadline of the caller.
- *  F2  A forwarded request proves that it comes from a server of the cluster: time, method, path, caller and the digest of
- *      the body are signed with the cluster secret. During a rotation two secrets are valid: the first signs, both are accepted.
+ *  F2  A forwarded request proves that it comes from a server of the cluster: time, method, path, caller and the digest
+ *  of
+ *      the body are signed with the cluster secret. During a rotation two secrets are valid: the first signs, both are
+ *      accepted.
  *  F3  The headers of a request that does not prove it mean nothing: it counts as a request from outside.
- *  F4  The caller is who asked the first server, with its tenant, roles and scopes. What identified it there (a token, a
+ *  F4  The caller is the one that sent the request to the first server, with its tenant, roles and scopes. What
+ *  identified it there (a token, a
  *      cookie) is not passed on.
  *  F5  A forwarded request has the id of the first one: a write that is sent twice is one request.
- *  F6  Requests for one server are gathered and sent over one kept connection (link.ts). A server of an earlier version gets them one by
+ *  F6  Requests for one server are gathered and sent over one kept connection (link.ts). A server of an earlier version
+ *  gets them one by
  *      one.
- *      An answer that is a stream may be longer than a frame: it has a connection of its own, and goes to the client at the pace of the
+ *      An answer that is a stream may be longer than a frame: it has a connection of its own, and goes to the client at
+ *      the pace of the
  *      slower side.
- *  F7  Every call ends. The first server looks for the owner until the deadline that the caller has sent (`X-Deadline-Ms`, at most
- *      the limit of the server). For a caller that has sent none it looks for `ownerWithin`, which is longer than a take-over takes.
- *      Then the answer is 503 with Retry-After. An answer under way has `wayBack` more, so that the owner can report the deadline.
- *      A stream must have begun by then. From there on each of its pieces has `pieceWithin`: a server that falls silent in the middle
+ *  F7  Every call ends. The first server looks for the owner until the deadline that the caller has sent
+ *  (`X-Deadline-Ms`, at most
+ *      the limit of the server). For a caller that has sent none it looks for `ownerWithin`, which is longer than a
+ *      take-over takes.
+ *      Then the answer is 503 with Retry-After. An answer under way has `wayBack` more, so that the owner can report
+ *      the deadline.
+ *      A stream must have begun by then. From there on each of its pieces has `pieceWithin`: a server that falls silent
+ *      in the middle
  *      ends the answer, and the client sees that it was cut.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** Where the servers of a cluster keep who has how many permits of limits with `scope: 'cluster'`. */
+/** Where the servers of a cluster record which server has how many permits of limits with `scope: 'cluster'`. */
 import {
   write,
   type LimitRecord,

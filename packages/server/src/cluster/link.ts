@@ -55,7 +55,7 @@ type Outcome = CarriedAnswer | LinkFailure
 export interface LinkOptions {
   readonly address: string
   readonly clock: Clock
-  /** The headers that prove who connects. */
+  /** The headers that prove the identity of the connecting server. */
   readonly proof: () => Readonly<Record<string, string>>
 }
 

@@ -68,7 +68,7 @@ interface BodyRecord extends StoredRecord {
   readonly createdAt: number
 }
 
-/** Large bodies, by name: those that no record names are found here (R4). */
+/** Large bodies, by name: bodies that no record names are found here (R4). */
 export const resultBodyTable: Table<BodyRecord> = {
   name: 'cluster_result_body',
   columns: { createdAt: 'number' },

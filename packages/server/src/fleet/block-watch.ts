@@ -1,9 +1,10 @@
 /**
- * Ends the leases of who was blocked, on whichever server that happened: it reads the log of actions once a second. One short
- * query however many workers there are, and none while there are no workers.
+ * Ends the leases of blocked users and tokens, on whichever server they were blocked: it reads the log of actions once
+ * a second. One short query however many workers there are, and none while there are no workers.
  *
  *  B1  Leases of a user who was blocked, of its tokens and of a token that was revoked end within two seconds.
- *  B2  No block is missed: a look goes back to the last one that was answered, and for leases that were read from the store
+ *  B2  No block is missed: a look goes back to the last one that was answered, and for leases that were read from the
+ *  store
  *      (a restart, a take-over) to the grant of the oldest of them.
  */
 import type { Kernel, ServiceState, StopOptions } from '@heddle/core/lowlevel'
@@ -57,7 +58,7 @@ export class BlockWatch {
     const { fleet, people, kernel } = this.#options
     const now = kernel.clock.wallTime()
     if (!fleet.hasWorkers) {
-      // Who comes later is asked who it is.
+      // A worker that comes later is checked when it connects.
       this.#readUntil = now
       return lookEvery
     }

@@ -1,5 +1,6 @@
 /**
- * Claims that wait for work (W3), and who gets what. One claim is decided in one step, so no unit is offered twice.
+ * Claims that wait for work (W3), and which claim gets which work. One claim is decided in one step, so no unit is
+ * offered twice.
  *
  *     claim ──▶ offered at once
  *        └────▶ waiting ──work arrives──▶ offered
@@ -197,7 +198,7 @@ export class ClaimDesk {
     this.#options.kernel.clock.afterIo(() => this.#look(left))
   }
 
-  /** No claim waits or gets work from now on: those that wait are answered, later ones are refused. */
+  /** From now on no claim waits or gets work: waiting claims are answered, later ones are refused. */
   close(): void {
     this.#isOpen = false
     for (const claim of this.#waiting) {

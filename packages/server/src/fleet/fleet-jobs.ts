@@ -1,17 +1,20 @@
 /**
- * Attempts of jobs with `place: 'fleet'` on one server: each is one lease. What runs them is durable elsewhere (a run, or
- * an acknowledged computation) and asks again after a restart; the lease continues meanwhile, and is handed to whoever asks
- * for the same attempt.
+ * Attempts of jobs with `place: 'fleet'` on one server: each is one lease. What runs them is durable elsewhere (a run,
+ * or an acknowledged computation) and asks again after a restart; the lease continues meanwhile, and is handed to the
+ * next caller of the same attempt.
  *
  *     waiting ──offer──▶ offered ──accept──▶ running ──▶ succeeded | failed
  *        ▲                  │                   │  │
  *        └── not accepted ──┘◀── lease lost ────┘  └── the server ends ──▶ unclaimed ──the run asks again──▶ running
- *             at most `mostLosses` times, then the attempt fails                └── not within a stale period ──▶ closed
+ *             at most `mostLosses` times, then the attempt fails                └── not within a stale period ──▶
+ *             closed
  *
- *  J1  A lease of a job is held only after its row is durable, and its last report is acknowledged only after the result is.
+ *  J1  A lease of a job is held only after its row is durable, and its last report is acknowledged only after the
+ *  result is.
  *  J2  After a restart or a take-over every lease continues: the attempt that asks for its key gets it, or its result.
  *  J3  A server that ends closes no lease.
- *  J4  An attempt that is aborted while a worker runs it ends when the job has ended there, or when the grace is over: what
+ *  J4  An attempt that is aborted while a worker runs it ends when the job has ended there, or when the grace is over:
+ *  what
  *      runs next, also the next attempt of the same job, does not run beside it. An offer of it is taken back at once.
  */
 import { HeddleError, final, isError, openScope, retryAfter, type Scope } from '@heddle/core'
@@ -556,7 +559,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   /** J4. */
   #stop(job: WaitingJob, lease: Lease): void {
     const { attempt } = job
-    // A moment later than who counts the grace of the attempt, which ends the attempt without it.
+    // A moment later than the timer of the attempt's grace, which ends the attempt without it.
     job.stopping = this.#options.kernel.clock.setTimer(attempt.grace + 1, () =>
       this.#options.close(lease, 'cancelled'),
     )

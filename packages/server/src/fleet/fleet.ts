@@ -158,7 +158,7 @@ export class Fleet {
     return this.worker(description, identity)
   }
 
-  /** W8: what is known of a worker is for who started it. */
+  /** W8: details of a worker are for the user or token that started it. */
   #isOfOther(id: string, owner: string): boolean {
     const known = this.#workers.get(id)
     return known !== undefined && known.identity.owner !== owner

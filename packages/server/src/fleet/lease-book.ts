@@ -98,7 +98,7 @@ export class LeaseBook {
   readonly #byAddress = new Map<string, number>()
   #active = 0
   readonly #byTenant = new Map<string, LeaseCounts>()
-  /** Why leases were closed, for whoever had them: to others they are unknown (L4). */
+  /** Why leases were closed, for their holders: to others they are unknown (L4). */
   readonly #remembered = new Map<string, { readonly why: CloseReason; readonly owner: string }>()
   readonly #closedCount: Record<string, number> = {}
   #granted = 0
@@ -422,7 +422,7 @@ export class LeaseBook {
     })
   }
 
-  /** L7: closes what is stale now, and writes who was seen (L6). */
+  /** L7: closes stale leases, and writes which workers were seen (L6). */
   sweep(): void {
     this.#sweepSlice()
     this.#writeSeen(this.#leases.values())

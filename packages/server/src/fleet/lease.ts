@@ -77,7 +77,7 @@ export interface Work {
   release(lease: Lease, why: CloseReason, wasOffer: boolean): void
   /** L6: these leases were seen. */
   seen(leases: readonly Lease[]): void
-  /** What became of a lease that is not in memory; undefined when there is no such lease. */
+  /** The outcome of a lease that is not in memory; undefined when there is no such lease. */
   closedLease(number: number): Promise<ClosedLease | undefined>
 }
 

@@ -269,7 +269,7 @@ function identityOf({ caller, request }: Pick<Call, 'caller' | 'request'>): Work
 const ownedBy = ({ body }: { readonly body: { readonly lease: string } }): string =>
   workOf(body.lease)
 
-/** L4: a call about a lease comes from who started its worker. */
+/** L4: a call about a lease comes from the user or token that started its worker. */
 function ofCaller<T extends object>(named: T, { id }: Caller): T & { readonly owner: string } {
   return { ...named, owner: id }
 }

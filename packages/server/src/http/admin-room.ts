@@ -114,7 +114,7 @@ export const version = '0.1.0'
 
 function* notReadyBecause(options: AdminOptions): Generator<string> {
   const { rooms, drain, loop, clock, storeWatch, readyGap } = options
-  // A closed door refuses everyone, however empty the queues are.
+  // A closed door refuses every request, however empty the queues are.
   if (drain.state !== 'accepting') yield 'draining'
   else for (const room of rooms) yield* room.notReady?.() ?? []
   if (storeWatch.look()) yield 'the store cannot be written'
@@ -122,6 +122,6 @@ function* notReadyBecause(options: AdminOptions): Generator<string> {
   if (gap === undefined) return
   // The machine may have made it longer than the code did.
   const endedAt = gap.startedAt + gap.ms + (gap.starved ?? 0)
-  // Without the stack: everyone may ask.
+  // Without the stack: anonymous callers may ask.
   if (clock.wallTime() - endedAt < gapMemory) yield describeGap({ ...gap, stack: [] })
 }

@@ -164,7 +164,7 @@ function isShown(
   return caller.roles.includes('operator') || caller.roles.includes('admin')
 }
 
-/** What is said instead, by code. Refusals that say when to come back are for everyone. */
+/** The public text for each code. Refusals with a retry time are for every caller. */
 const publicMessages: Readonly<Record<string, string>> = {
   job_failed: 'The job failed.',
   internal_error: 'The server made a mistake.',

@@ -1,7 +1,8 @@
 /**
  * Keeps web pages away: a browser sends what any page tells it to, also to this machine.
  *
- * B1. A change says that it is JSON, also without a body, unless its route takes forms or raw bodies. A page of another site may send forms and plain text
+ * B1. A change says that it is JSON, also without a body, unless its route takes forms or raw bodies. A page of another
+ * site may send forms and plain text
  *     without asking; for JSON its browser asks first, and this server never allows it.
  * B2. Changes (POST, PUT, PATCH, DELETE) are refused to pages of another site, which their browser names as the origin.
  * B3. A server that only this machine can reach answers to its own names only: a page may let its own name point
@@ -9,7 +10,8 @@
  *
  * Programs send no origin, and the address they call as the host. Looked at before a seat is taken.
  *
- * Known limit: a server that others can reach does not know its names; there B3 is for who stands in front of it.
+ * Known limit: a server that others can reach does not know its names; there the proxy in front of it has to enforce
+ * B3.
  */
 import type { AddressInfo } from 'node:net'
 import { BlockList, isIP, isIPv6 } from 'node:net'
@@ -58,7 +60,7 @@ function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined
 }
 
-/** The port does not count: who comes through a tunnel has called another one. */
+/** The port does not count: a client behind a tunnel has used another one. */
 function isOwn(header: string, ownName: string): boolean {
   const [, address, name] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(header.toLowerCase()) ?? []
   const host = address ?? name?.replace(/\.$/, '')

@@ -31,7 +31,7 @@ export const anonymous: Caller = {
   scopes: ['submit', 'worker'],
 }
 
-/** Finds out who asks, and decides what it may do. The room of people has one. */
+/** Identifies the caller, and decides what it may do. The room of people has one. */
 export interface AccessPolicy {
   /**
    * Asked when the head of a request was read, before its body. A public route has a caller too.

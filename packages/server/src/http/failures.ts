@@ -1,8 +1,8 @@
 /**
- * Failures by the reference that a client was given: the last ones of this server. A client without a role gets the reference and no
- * more; an operator looks up what is behind it.
+ * Failures by the reference that a client was given: the last ones of this server. A client without a role gets the
+ * reference and no more; an operator looks up what is behind it.
  *
- *  F1  A failure belongs to the tenant of who asked: others are answered as if it were unknown (N1 in tenancy.ts).
+ *  F1  A failure belongs to the tenant of the caller: others are answered as if it were unknown (N1 in tenancy.ts).
  *  F2  Clients may choose the id of their request, which is the reference: of two with the same one the last is found.
  */
 import { HeddleError } from '@heddle/core'

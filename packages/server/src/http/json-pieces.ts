@@ -18,7 +18,10 @@
  */
 import { slicesOf, type Clock } from '@heddle/core/lowlevel'
 
-/** Characters of a piece, unless one string or white space is longer: parsing so many takes about a millisecond at worst. */
+/**
+ * Characters of a piece, unless one string or white space is longer: parsing this many takes about a millisecond at
+ * worst.
+ */
 const usualPiece = 32 * 1_024
 
 const close = 0

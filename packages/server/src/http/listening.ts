@@ -56,7 +56,10 @@ export const closeGrace = 1_000
 /** Milliseconds without a connection after which no client is on its way. */
 export const closeQuiet = 100
 
-/** Who is still being answered gets the whole answer; who is still sending a request does not keep us. */
+/**
+ * A client that is being answered gets the whole answer; a client that is still sending a request does not keep the
+ * server open.
+ */
 export async function closeApp(
   app: FastifyInstance,
   servers: readonly HttpServer[],

@@ -10,7 +10,7 @@ const idPattern = /^[A-Za-z0-9_.:-]{1,128}$/
 const idBytes = 16
 
 /**
- * An id that cannot be guessed: whoever knows the id of a request may cancel it. So it comes from the system's
+ * An id that cannot be guessed: knowing the id of a request is enough to cancel it. So it comes from the system's
  * source of secrets and not from the injected one, whose next number follows from the ones before.
  */
 export function newRequestId(): string {

@@ -9,7 +9,7 @@ const poolBytes = 4_096
 let pool = Buffer.alloc(0)
 let used = 0
 
-/** So many random bytes, in base64url. At most 64. */
+/** This many random bytes, in base64url. At most 64. */
 export function secretText(bytes: number): string {
   if (used + bytes > pool.length) {
     pool = randomBytes(poolBytes)

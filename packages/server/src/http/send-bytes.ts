@@ -2,9 +2,11 @@
  * Sends bytes with ETag, 304 and Range; above 256 kB as a stream, with back-pressure.
  *
  * S1. The parts are never joined: a reader of 30 MB costs the loop some slices of 64 kB, not a copy of the whole.
- * S2. In one turn of the loop at most 32 answers begin, and none after 4 ms; of those that had to wait 8 begin in a turn. So a thousand
+ * S2. In one turn of the loop at most 32 answers begin, and none after 4 ms; of the delayed ones 8 begin in a turn. So
+ * a thousand
  *     callers that wait for one result are answered in slices.
- * S3. In one turn of the loop at most 16 pieces of large answers are sent, of all readers together. They wait in a line of their
+ * S3. In one turn of the loop at most 16 pieces of large answers are sent, of all readers together. They wait in a line
+ * of their
  *     own: small answers do not wait behind them.
  */
 import { Readable } from 'node:stream'
@@ -129,7 +131,7 @@ function* cut(parts: readonly Uint8Array[], from: number, to: number): Generator
   }
 }
 
-/** Answers that begin in one turn of the loop, for so many milliseconds, and how many of those that wait. */
+/** Answers that begin in one turn of the loop, in how many milliseconds, and how many of the delayed ones. */
 const beginsPerTurn = 32
 const beginsWithin = 4
 const wakesPerTurn = 8
@@ -147,7 +149,7 @@ export class Sending {
   }
 }
 
-/** Lets callers through, so many in each turn of the loop, in the order in which they came (S2, S3). */
+/** Lets callers through, a number in each turn of the loop, in the order in which they came (S2, S3). */
 export class SendTurns {
   readonly #clock: Clock
   readonly #perTurn: number
@@ -158,7 +160,8 @@ export class SendTurns {
   #since = 0
 
   /**
-   * @param wakes Of those that wait, in one turn: what they do comes after all of them were let through, so it cannot be timed.
+   * @param wakes How many delayed callers go in one turn: their work comes after all of them were let through, so it
+   * cannot be timed.
    * @param within Milliseconds from the first one of a turn on.
    */
   constructor(clock: Clock, perTurn: number, wakes: number = perTurn, within: number = Infinity) {

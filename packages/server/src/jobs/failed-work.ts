@@ -1,6 +1,6 @@
 /**
- * What came before the failure of a computation, by its error: every caller that waits gets that same error, and whoever may know
- * more finds it here. Nothing is kept longer than its error.
+ * The stages before the failure of a computation, keyed by its error: every waiting caller gets that same error, and
+ * callers with more rights get these stages too. Nothing is kept longer than its error.
  */
 import type { StageRow } from './story.ts'
 import type { Work } from './work.ts'

@@ -93,7 +93,7 @@ export class JobHistory {
       options: { service: true, store: true, handle, priority, labels: tenantLabel(tenant) },
       nodes: nodesOf(served),
     })
-    // H3: whoever reads the run finds its input if it could be written.
+    // H3: a reader of the run finds its input if it could be written.
     writer
       .commit({ node: 'input', state: 'succeeded', attempt: 0, at }, work)
       .catch(() => undefined)

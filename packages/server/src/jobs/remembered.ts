@@ -4,7 +4,7 @@ export interface Failure {
   readonly error: Error
 }
 
-/** The last so many of something, by key: what is older is forgotten. */
+/** Remembers the last entries by key, up to a number: older ones are forgotten. */
 export class Remembered<V> {
   readonly #most: number
   /** A Map keeps the order of insertion. */

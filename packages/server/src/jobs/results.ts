@@ -170,7 +170,7 @@ export class Results {
       mayRead(this.#state, handle, owner, tenant),
     )
     if (aside !== undefined) throw setAsideError(aside)
-    // It was there, and had to make room: whoever submits it again gets it computed again.
+    // It was stored, and was evicted: submitting it again computes it again.
     if (await this.#wasPromised(handle, tenant)) throw evictedResult(handle)
     throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
   }

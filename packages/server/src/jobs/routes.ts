@@ -306,7 +306,7 @@ async function manage(
       checkTotals(caller, 'What the cache holds')
       return { success: true, cache: service.stats().cache }
     case 'flush':
-      // What is stored is not listed by tenant: all of it is for those who may see all of it.
+      // Stored results are not listed by tenant: the list is for callers that may see all of it.
       if (tenant !== undefined) {
         throw new HeddleError('HDL_FORBIDDEN', { what: 'Deleting all results', needs: 'admin' })
       }

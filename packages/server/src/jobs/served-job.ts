@@ -60,7 +60,7 @@ export interface ServeJobOptions<I, P, R> {
   readonly check?: ((input: unknown) => string | undefined) | undefined
   /** Part of the handle: change it when the job computes something else, and stored results are not used. */
   readonly version?: string | undefined
-  /** What becomes of work that no caller waits for any more. `cancel` when absent. */
+  /** What happens to work that no caller waits for any more. `cancel` when absent. */
   readonly whenAbandoned?: 'cancel' | 'keep' | undefined
   /**
    * Whether tenants that send the same input share one computation and its result. That of the first stage's job when
@@ -111,7 +111,7 @@ const optionNames = {
 
 const supersetNames = { same: 1, size: 1 } satisfies OptionNames<Superset<unknown>>
 const prefetchNames = { input: 1, after: 1 } satisfies OptionNames<Prefetch<unknown>>
-/** Milliseconds: a person who looks at a quick result asks for the whole of it by then, or not at all. */
+/** Milliseconds: a user who looks at a quick result asks for the whole of it by then, or not at all. */
 const usualPrefetch = 5_000
 
 const limitNames = { queue: 1, prepare: 1, item: 1 } satisfies OptionNames<StageLimits>

@@ -22,7 +22,7 @@ export interface ServiceOptions extends Pick<
   readonly owns?: ((handle: string) => boolean) | undefined
   /** Called with what no request is answered with. */
   readonly onProblem: (what: string, error: unknown) => void
-  /** A computation has ended, for whatever reason, so many milliseconds after it was taken. */
+  /** A computation has ended, for whatever reason, this many milliseconds after it was taken. */
   readonly onComputed?: ((job: string, ms: number, isDone: boolean) => void) | undefined
 }
 
@@ -32,8 +32,8 @@ export interface ServiceState {
   readonly works: Map<string, Work>
   readonly failures: Remembered<Failure>
   /**
-   * Handles that were promised and are done, and whose they are. The store knows those that it has a row of; not those whose
-   * results were there when they were promised.
+   * Promised handles that are done, and their tenants. The store knows only handles for which it has a row; not those
+   * whose results were there when they were promised.
    */
   readonly promised: Remembered<string>
   readonly backlog: Backlog

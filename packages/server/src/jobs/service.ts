@@ -147,7 +147,7 @@ export class JobService {
   readonly results: Results
   /** Computations by their handle. */
   readonly computations: Computations
-  /** So many of the backlog may wait for a seat at a time: others behind them wait here. */
+  /** How many of the backlog may wait for a seat at a time: others behind them wait here. */
   readonly #lobby: Semaphore
   readonly #cancelled = new Map<string, HeddleError>()
   readonly #enqueue = new Histogram()
@@ -164,7 +164,7 @@ export class JobService {
     this.#registry = new Registry({ name: 'Result', kernel: options.kernel })
     this.#backlog = new Backlog(options.kernel)
     const { kernel } = options
-    // Half of those that may wait: callers wait for seats too.
+    // Half of the possible waiters: callers wait for seats too.
     const permits = Math.max(1, Math.floor(options.prepare.stats().queue.capacity / 2))
     this.#lobby = new Semaphore({ permits, name: 'The backlog', kernel })
     this.#supersets = new Supersets(options.store)
@@ -213,7 +213,7 @@ export class JobService {
   }
 
   /**
-   * Whether a submit would be taken now: who is refused does not have to send its body. It takes nothing.
+   * Checks whether a submit would be accepted now, so that a refused client need not send its body. Reserves nothing.
    * @throws `HDL_UNKNOWN_JOB`, `HDL_OVERLOADED`, `HDL_DRAINING`.
    */
   knock(name: string, priority: number | undefined, tenant: string): void {
@@ -390,7 +390,7 @@ export class JobService {
       using _permit = await this.#lobby.acquire({ priority, signal })
       seat = await prepare.waitRoom({ priority, signal, tenant })
     } catch (error) {
-      // What a drain finds here is left for the next start: whoever waits for it is answered by the drain.
+      // Work that a drain finds here is left for the next start: the drain answers its callers.
       if (isError(error, 'HDL_DRAINING')) this.#backlog.close()
       else this.#backlog.take(handle)
       throw error

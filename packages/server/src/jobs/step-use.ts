@@ -31,7 +31,7 @@ export function findStep({ place, run }: Pick<Job, 'place' | 'run'>): string | u
   return steps.find((step) => new RegExp(`(?<![\\w$.])${escaped}\\.${step}\\s*\\(`).test(code))
 }
 
-/** What is said to those who serve such a job, or submit it. */
+/** The message for a server that serves such a job, and for a client that submits it. */
 export function stepRefusal(job: string, step: string): string {
   return `the job ${job} calls ctx.${step}(), which only runs have: put it into a graph, and start that with POST /runs`
 }

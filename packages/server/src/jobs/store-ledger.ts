@@ -4,14 +4,16 @@
  *   submit ──▶ acknowledge: one row ──▶ the work runs, or runs already ──▶ its end: one row
  *   start, take-over ──▶ the open jobs of the shards ──▶ the service continues each (C5)
  *
- * What the store knows of an acknowledgement is in core/src/store/acknowledged-jobs.ts (A1 to A6); this file connects it with
- * the service. What a job has to tell becomes a run of the journal: see job-history.ts.
+ * What the store knows of an acknowledgement is in core/src/store/acknowledged-jobs.ts (A1 to A6); this file connects
+ * it with the service. What a job has to tell becomes a run of the journal: see job-history.ts.
  *
  *  L1  The end of a work is recorded once its entry has ended; a work that is put back stays open for the next owner.
- *  L2  Each acknowledgement has an id of its own: the same content may be asked for again after it was done. Its shard is
+ *  L2  Each acknowledgement has an id of its own: the same content may be asked for again after it was done. Its shard
+ *  is
  *      that of the handle, so all requests for one content meet on one server.
- *  L3  A shard that is lost ends its works: whoever waits for one gets an error that may be tried again.
- *  L4  What was set aside stays in the store until an operator retries or cancels it. A retry is a new acknowledgement, written
+ *  L3  A lost shard ends its works: callers that wait for one get an error that may be tried again.
+ *  L4  What was set aside stays in the store until an operator retries or cancels it. A retry is a new acknowledgement,
+ *  written
  *      before the old one is ended: a server that dies in between leaves both, and nothing is lost.
  *  L5  Work that cannot be continued is never ended for that: it is put back when the reason may pass, else set aside.
  *  L6  A job counts as running from the row `running` of a stage to the row that ends, suspends or retries it.
@@ -305,7 +307,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
   }
 }
 
-/** With the tenant, unless it is the common one: who asks later must not learn what others were promised. */
+/** With the tenant, unless it is the common one: a later caller must not learn what others were promised. */
 function outcomeOf(how: string, tenant: string = commonTenant): string {
   return tenant === commonTenant ? how : `${how} ${tenant}`
 }

@@ -1,7 +1,7 @@
 /**
- * Those who wait for a result of a work, and those who were promised one.
+ * The callers that wait for a result of a work, and the callers that were promised one.
  *
- * Who waits is in the registry, and ends with the first thing that happens to it. Who was promised a result
+ * A waiting caller is in the registry, and ends with the first event that concerns it. Who was promised a result
  * without waiting holds the work. When the last of both has left, the work is abandoned (W4).
  */
 import type { Context } from '@opentelemetry/api'
@@ -50,7 +50,7 @@ export interface WaitingOptions {
   readonly ledger: AcknowledgementLog
   readonly failures: Remembered<Failure>
   readonly kernel: Kernel
-  /** Ends the work if no caller is left who wants it. */
+  /** Ends the work if no caller needs it any more. */
   readonly abandon: (work: Work, reason: unknown) => void
 }
 
@@ -92,7 +92,7 @@ export class Waiting {
     const { handle, total } = work
     const { request } = caller
     const hold: Hold = { request }
-    // Before the slot is taken: who had it may be the only one that holds this very work.
+    // Before the slot is taken: its earlier request may be the only one that holds this very work.
     work.holds.add(hold)
     const opened = this.#options.requests.open(caller.tenant, request, () =>
       release(cancelledBy(handle, request)),
@@ -128,7 +128,7 @@ export class Waiting {
     if (!isStored && !work.isEnded) await this.#inLedger(work)
   }
 
-  /** A store that hangs does not hang who waits for it. @throws `HDL_TIMEOUT`. */
+  /** A store that hangs does not hang the callers. @throws `HDL_TIMEOUT`. */
   async #before(limit: number, what: string, done: Promise<void>): Promise<void> {
     const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = this.#options.kernel.clock.setTimer(limit, () =>
@@ -218,7 +218,7 @@ export class Waiting {
     }
   }
 
-  /** One step: takes the slot and a place among those who wait. */
+  /** Takes the slot and registers the waiting caller in one step. */
   #enter(work: Work, index: number, caller: Asking): Place {
     const { handle } = work
     const { disconnect, deadline } = caller
@@ -271,7 +271,7 @@ export class Waiting {
     return undefined
   }
 
-  /** Listens for the moment in which the last of those who wait now has left. */
+  /** Listens for the moment when the last of the current waiters has left. */
   #watch(work: Work): void {
     const gone = this.#options.registry.gone(work.handle)
     if (work.watched === gone) return

@@ -1,6 +1,5 @@
 /**
- * Takes a work from looking to its end. Nothing else changes its state; who wants to end it early aborts
- * its signal.
+ * Takes a work from its lookup to its end. Nothing else changes its state; ending it early is done through its signal.
  */
 import {
   HeddleError,
@@ -59,7 +58,7 @@ export interface WorkRunnerOptions {
   readonly onUnstored: (name: string, error: unknown) => void
   /** The store has taken something. */
   readonly onStored: () => void
-  /** Acknowledged, and neither done nor failed in this life: it is left for the next one. */
+  /** Acknowledged, but neither done nor failed in this process: it is left for the next one. */
   readonly onLeft: (work: Work) => void
   /** One result of the second stage was made. */
   readonly onItemMade: (name: string) => void
@@ -86,7 +85,7 @@ interface Source {
 
 export class WorkRunner {
   readonly #options: WorkRunnerOptions
-  /** So many may wait for room in the second stage itself. */
+  /** How many may wait for room in the second stage itself. */
   readonly #lobby: Semaphore
   readonly #itemCapacity: number
   /** Computations that make results of the second stage now. */
@@ -139,7 +138,7 @@ export class WorkRunner {
       this.#options.onEnd(work, undefined)
     } catch (error) {
       const { aborted, reason } = work.signal
-      // What was waited for says that it was cancelled; why is said by who ended the work (W5).
+      // The wait reports a cancellation; the reason comes from the caller that ended the work (W5).
       this.#fail(work, aborted ? reason : error)
     }
   }
@@ -373,7 +372,7 @@ export class WorkRunner {
     }
   }
 
-  /** The limit is for those who wait: what was promised keeps its place in the queue (W4). */
+  /** The limit is for waiting callers: promised work keeps its place in the queue (W4). */
   #onQueuedTooLong(work: Work, task: AdmittedTask<unknown>, limit: number): void {
     const { handle } = work
     const what = shownName(handle)
@@ -403,8 +402,8 @@ export class WorkRunner {
   }
 
   /**
-   * Results of one computation that are made at a time, besides those that callers wait for: half of the second stage,
-   * divided by the computations that use it. So one large computation closes the door for no other one.
+   * How many results of one computation are made at a time, besides those that callers wait for: half of the second
+   * stage, divided by the computations that use it. So one large computation does not close the door for others.
    */
   get #share(): number {
     return Math.max(1, Math.floor(this.#itemCapacity / 2 / this.#making))
@@ -564,9 +563,9 @@ export class WorkRunner {
   }
 
   /**
-   * What the store did not take is computed again for whoever asks next; of what was promised see `run`.
+   * A result that the store refused is computed again for the next caller; for promised results see `run`.
    *
-   * @throws what says that it can never be stored: the job has failed.
+   * @throws the error of a result that can never be stored: the job has failed.
    */
   async #keep<T>(work: Work, name: string, keep: () => Promise<T>): Promise<T | undefined> {
     try {

@@ -1,5 +1,5 @@
 /**
- * The work behind one handle, and who holds on to it.
+ * The work behind one handle, and the requests that hold it.
  *
  *   looking ── nothing stored ─▶ queued ─▶ preparing ─▶ making ─▶ done
  *      │                                                 ▲
@@ -19,12 +19,12 @@ import type { Family } from './supersets.ts'
 
 export type WorkState = 'looking' | 'queued' | 'preparing' | 'making' | 'done' | 'ended'
 
-/** A caller who was promised a result without waiting for it. */
+/** A caller that was promised a result without waiting for it. */
 export interface Hold {
   readonly request: string
   /** Why it was lost before the end of the work. */
   lostBy?: HeddleError
-  /** Gives it up, with the slot and the id of its request. Absent after a restart, when it has neither. */
+  /** Releases the hold, with the slot and the id of its request. Absent after a restart, when it has neither. */
   release?: (lostBy: HeddleError) => void
 }
 
@@ -33,7 +33,7 @@ export interface NewWork {
   /** Absent when only results are made, from what is stored. */
   readonly submitted?: Submitted | undefined
   readonly handle: string
-  /** Whose it is: others may neither read nor cancel it, unless the job is shared; then they may read it. */
+  /** Tenant of the work: others may neither read nor cancel it, unless the job is shared; then they may read it. */
   readonly tenant: string
   readonly total: number
   readonly priority: number
@@ -79,7 +79,7 @@ export class Work implements NewWork {
   readonly story = new Story()
   /** Undefined where nothing is traced. */
   spans: WorkSpans | undefined
-  /** The signal of those who wait now; it aborts when the last has left. */
+  /** The signal of the current waiters; it aborts when the last has left. */
   watched: AbortSignal | undefined
   readonly #controller = new AbortController()
   readonly #looked = Promise.withResolvers<'stored' | 'missing'>()
@@ -108,7 +108,7 @@ export class Work implements NewWork {
     this.#next = submitted === undefined ? -total : 0
   }
 
-  /** Whether all results are made, not only those that are asked for. */
+  /** Whether all results are made, not only the requested ones. */
   get isWhole(): boolean {
     return this.submitted !== undefined
   }
@@ -190,7 +190,7 @@ export class Work implements NewWork {
   /** Called when a caller asks for more. */
   onMore: (() => void) | undefined
 
-  /** The next result to make: those that are asked for, then from the newest to the oldest. */
+  /** The next result to make: requested ones first, then from the newest to the oldest. */
   take(): number | undefined {
     const [urgent] = this.#urgent
     if (urgent !== undefined) return this.#claim(urgent)

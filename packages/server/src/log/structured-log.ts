@@ -34,7 +34,10 @@ export interface LogOptions {
   readonly to: string | { write(line: string): void }
   /** Lines below it are not written. `info` when absent. */
   readonly level?: LogLevel | undefined
-  /** Names of fields whose values are replaced by `[redacted]`, besides those that are always: `reason`, `caller`, `address`. */
+  /**
+   * Names of fields whose values are replaced by `[redacted]`, in addition to the fixed ones: `reason`, `caller`,
+   * `address`.
+   */
   readonly redact?: readonly string[] | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The log of actions, for every room that changes something: who did what from where. */
+/** The log of actions, used by every room that changes something: the actor, the action, the address. */
 import type { Call } from '../http/route.ts'
 import type { People } from './people.ts'
 import type { PeoplePolicy } from './policy.ts'

@@ -1,13 +1,15 @@
 /**
- * Users, their sessions, tokens, and the log of what was changed by whom.
+ * Users, their sessions, tokens, and the log of changes.
  *
  *   user:     pending ── link used ─▶ active ◀──▶ blocked
- *   session:  open ── logout, revoke, age, block ─▶ gone      rotated every hour: the old secret works for another minute
+ *   session:  open ── logout, revoke, age, block ─▶ gone      rotated every hour: the old secret works for another
+ *   minute
  *   token:    valid ── revoke, age ─▶ refused
  *
  * The keys of cookies are in cookie-keys.ts.
  *
- *  U1  A caller is looked up in the store at most a second after the last look: what is blocked or revoked on any server
+ *  U1  A caller is looked up in the store at most a second after the last look: what is blocked or revoked on any
+ *  server
  *      is refused on all of them within two seconds.
  *  U2  Unknown names and wrong passwords are refused with the same words, after the same work.
  *  U3  Secrets are stored as hashes; the store alone is not enough to log in.
@@ -41,7 +43,7 @@ const day = 24 * hour
 /** How long sessions last: since the login, by whether the user wanted to be remembered. */
 const sessionAge = { usual: 12 * hour, remembered: 400 * day }
 const rotateEvery = hour
-/** An old secret works so long after a rotation: other requests of the page are on their way. */
+/** An old secret works this long after a rotation: other requests of the page may still carry it. */
 const rotationGrace = minute
 const linkAge: number = 15 * minute
 /** `limits.actionAge` when absent. */
@@ -346,8 +348,8 @@ export class People {
   }
 
   /**
-   * Signs cookies with a new key from now on. Cookies of the old one stay valid until their sessions are too old, unless all
-   * sessions end: then everyone logs in again. Resolves with how many sessions have ended.
+   * Signs cookies with a new key from now on. Cookies of the old one stay valid until their sessions are too old,
+   * unless all sessions end: then every user logs in again. Resolves with how many sessions have ended.
    *
    * *Cancellation*: none.
    */

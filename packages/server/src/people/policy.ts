@@ -1,10 +1,10 @@
 /**
- * Decides who asks and what it may do.
+ * Identifies the caller and decides what it may do.
  *
- *   Authorization: Bearer ─▶ token          no users, no tokens ─▶ everyone may do everything
+ *   Authorization: Bearer ─▶ token          no users, no tokens ─▶ every caller may do everything
  *   cookie ─▶ session                       otherwise ─▶ anonymous, who may do what is public
  *
- *  P1  A token that is not valid is refused; a cookie that is not is as good as none.
+ *  P1  A token that is not valid is refused; an invalid cookie counts as no cookie.
  *  P2  A request with a cookie that changes something brings the CSRF token of its session in a header. Requests with
  *      a token need none: no browser sends it by itself. Nor do routes whose address is a secret.
  *  P3  Tokens have a rate of their own. Workers' beats are far below it.
@@ -27,7 +27,7 @@ import { isSame } from './secrets.ts'
 
 const cookieName = 'heddle_session'
 
-/** A caller of a server that has users, and that has not said who it is. */
+/** A caller that has not identified itself to a server with users. */
 const stranger: Caller = {
   kind: 'anonymous',
   id: 'anonymous',

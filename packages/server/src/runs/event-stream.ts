@@ -61,7 +61,7 @@ export class EventStream {
   }
 
   /**
-   * Resolves after so many milliseconds, or when the stream is closed.
+   * Resolves after this many milliseconds, or when the stream is closed.
    *
    * *Cancellation*: by the end of the stream.
    */

@@ -12,7 +12,7 @@ const lookEvery = 1_000
 const beatEvery = 10_000
 
 export interface ListState {
-  /** The newest runs, and those that are not over. */
+  /** The newest runs, and all runs that are not over. */
   readonly runs: readonly RunSummary[]
   readonly counts: RunCounts['counts']
 }

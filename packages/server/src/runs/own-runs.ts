@@ -71,7 +71,7 @@ export interface SteerAnswer {
   readonly changed: boolean
 }
 
-/** What a run is recorded with, for whoever continues it. */
+/** The labels that a run is recorded with, for the process that continues it. */
 type RunLabels = Readonly<Partial<Record<string, string>>>
 
 interface Own {

@@ -61,7 +61,7 @@ const mostAtOnce = 100
 const mostOpen = 1_000
 /** Schedules made over HTTP. */
 const mostMade = 1_000
-/** Another server may have the graph that this one lacks: so long it has the time to start it. */
+/** Another server may have the graph that this one lacks: it gets this long to start it. */
 const graphGrace: number = minute
 /** How long firings are kept. */
 const keepFor: number = 30 * day
@@ -89,7 +89,7 @@ export interface MakeInput {
   readonly tenant?: string | undefined
 }
 
-/** Whether who asks may know of what belongs to this tenant: the common one when absent. */
+/** Whether the caller may know of things of this tenant: the common one when absent. */
 export type IsShown = (tenant: string | undefined) => boolean
 
 /** A schedule as it stands. */

@@ -1,6 +1,6 @@
 /**
  * Spans of OpenTelemetry, from a request to the thread that computes for it and back. They are made through
- * `@opentelemetry/api`: whoever serves registers an SDK, and says where spans go and how many are kept.
+ * `@opentelemetry/api`: the serving program registers an SDK, and decides where spans go and how many are kept.
  *
  *   POST /jobs/:name          of the request; its parent is the client's span, when the request has `traceparent`
  *    └─ job NAME              of the computation; requests that join it have a link to it (work-spans.ts)

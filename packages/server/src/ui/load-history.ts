@@ -1,6 +1,6 @@
 /**
  * The load of a server over the last ten minutes, one sample a second, the last requests that were refused for lack of
- * room, and what took longest. For people who look after the fact; alerts are made from `/metrics`.
+ * room, and what took longest. For people who investigate later; alerts are made from `/metrics`.
  *
  *  Y1  At most `most` samples and `mostRefusals` refusals are kept.
  *  Y2  A refusal has the Retry-After that its client was given.

@@ -5,7 +5,7 @@ import type { Held } from './kit.ts'
 
 export const megabyte = 1_000_000
 
-/** A file of so many megabytes, which is never in memory as a whole. */
+/** A file of this many megabytes, which is never in memory as a whole. */
 export class Large {
   readonly length: number
   readonly sha256: string

@@ -39,7 +39,7 @@ interface Traced {
   readonly state: 'waiting' | 'resolved' | 'rejected'
 }
 
-/** What has become of a promise. */
+/** Records the outcome of a promise. */
 function trace(promise: Promise<unknown>): Traced {
   const traced: { state: Traced['state'] } = { state: 'waiting' }
   promise.then(

@@ -122,8 +122,8 @@ const upload = (things: Things): string =>
   `${held(things)}&name=large.bin&length=${bytes.length}&sha256=${sha256}`
 
 /**
- * In this order: what a row changes is not needed by those behind it. `everyone` is the same for all tenants, `admin` not for those who
- * have one, and a `secret` is itself the right.
+ * In this order: no row changes what a later row needs. `everyone` is the same for all tenants, `admin` is not for
+ * callers that have a tenant, and a `secret` is itself the right.
  */
 const rows: Readonly<Record<string, Row | 'everyone' | 'admin' | 'secret'>> = {
   'POST /jobs/{name}': 'everyone',

@@ -1,4 +1,4 @@
-/** The door: who is refused is told so at once, and nothing that was admitted is lost. */
+/** The door: a refused request gets its answer at once, and no admitted work is lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startServer, type Server } from '../../src/index.ts'

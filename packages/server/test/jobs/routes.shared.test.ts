@@ -1,4 +1,4 @@
-/** One computation for all who want the same, and what becomes of it when they leave. */
+/** One computation for all callers with the same input, and what happens to it when they leave. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serveJob, startServer } from '../../src/index.ts'

@@ -46,7 +46,7 @@ test('S54 a job that takes too much memory fails with what it did, and the serve
   assert.equal((await fine.reply).body['result'], 8)
   assert.equal((await compute(server, 'doubles', 21).reply).body['result'], 42)
   assert.equal((await call(server, '/healthz')).status, 200)
-  // Acknowledged without a wait, it is a failure of that job too, for whoever asks later.
+  // Acknowledged without a wait, it is a failure of that job too, for later callers.
   const { body: promised } = await submit(server, 'eats-memory', 2).reply
   const later = await call(server, `/results/${String(promised['handle'])}/0?wait=60000`)
   assert.deepEqual([later.status, later.body.error?.code], [500, 'job_failed'])

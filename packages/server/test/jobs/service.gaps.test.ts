@@ -1,4 +1,4 @@
-/** What happens between two awaits of the service: who comes or goes there must find everything in order. */
+/** Interleavings between two awaits of the service: a caller that comes or goes there finds a consistent state. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
@@ -498,7 +498,7 @@ test('W7 cancelled in any step between the end of the job and the write: nothing
       const gate = stage === 'item' ? item : prepare
       gate.finishAll()
       for (let step = 0; step < steps; step++) await Promise.resolve()
-      // Before: who listens to the cancel may write in the same step.
+      // Before: a listener of the cancel may write in the same step.
       isCancelled = !wasWritten
       bench.service.cancel('default', 'mine')
       await bench.clock.settle()

@@ -1,6 +1,6 @@
 /**
- * Random lives of a service: whatever comes, goes, ends and fails in whatever order, at the end nothing
- * is left and everybody was told once.
+ * Random lives of a service: in whatever order requests come, go, end and fail, at the end nothing
+ * is left and every caller was answered once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -213,7 +213,7 @@ class Life {
       const isPending = this.requests.some(({ answer }) => answer.state === 'pending')
       if (works === 0 && registry.active === 0 && !isPending) break
     }
-    // The grace of what was told to stop, and the timers of those who left.
+    // The grace of the stopped work, and the timers of the callers that left.
     await clock.advance(10_000)
   }
 
@@ -233,7 +233,7 @@ class Life {
     for (const { mayBe } of this.requests) mayBe.add('HDL_DRAINING')
   }
 
-  /** W5: what somebody was promised and nobody cancelled is in the ledger. */
+  /** W5: promised work that was not cancelled is in the ledger. */
   async assertWrittenDown(): Promise<void> {
     const { journal } = this.bench
     const written = new Set<unknown>()
@@ -251,7 +251,7 @@ class Life {
     assert.deepEqual(this.#late, [])
   }
 
-  /** W4: what was acknowledged, and what nobody cancelled or began again, is there or has failed. */
+  /** W4: acknowledged work that was neither cancelled nor begun again is there or has failed. */
   async assertKept(hasForgotten: boolean): Promise<void> {
     if (hasForgotten) return
     for (const [handle, { answer, isCancelled }] of this.#latest) {

@@ -7,7 +7,7 @@ import { Bench } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
 import { told } from '../support/told.ts'
 
-/** One slot, which is busy, and a limit for those who are queued. */
+/** One slot, which is busy, and a limit for queued requests. */
 async function busy() {
   const gate = new Gate<string>('one')
   const bench = await Bench.open([gate.job], { loop: 1, queue: 1_000 })

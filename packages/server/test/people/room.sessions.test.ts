@@ -16,7 +16,7 @@ const echo = job({ name: 'echo' }, (input: unknown) => input)
 const password = 'a long enough password'
 const hour = 3_600_000
 
-/** A server with the admin Ada, and the cookie of a login so many milliseconds ago. */
+/** A server with the admin Ada, and the cookie of a login this many milliseconds ago. */
 async function served(
   t: TestContext,
   ago: number,

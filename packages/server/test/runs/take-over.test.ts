@@ -9,7 +9,7 @@ import { Ticker } from '../../src/schedules/ticker.ts'
 
 const { signal } = new AbortController()
 
-/** A server that has looked for a while, and now meets these runs; `answers` says what becomes of each try. */
+/** A server that has searched for a while, and now meets these runs; `answers` gives the outcome of each try. */
 async function setUp(left: () => Promise<readonly string[]> | readonly string[]) {
   let isSettled = false
   const clock = new VirtualClock()
@@ -270,7 +270,7 @@ test('C5, 200 seeds: runs of killed servers are continued within ttl + 3 s, and 
       await clock.advance(Math.floor(random.next() * 5_000))
       const chance = random.next()
       if (chance < 0.3) {
-        // The database is away for everyone, perhaps for longer than a lease.
+        // The database is away for all servers, perhaps for longer than a lease.
         for (const name of names) cut.add(name)
         await clock.advance(Math.floor(random.next() * 15_000))
         cut.clear()

@@ -11,7 +11,7 @@ export interface Gated<I> {
 
 export class Gate<I = unknown> {
   readonly job: Job<I>
-  /** Every computation that has started, in order; those that have ended too. */
+  /** Every computation that has started, in order, including ended ones. */
   readonly starts: Gated<I>[] = []
   #wake = Promise.withResolvers<void>()
 

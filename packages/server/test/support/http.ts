@@ -39,7 +39,7 @@ export function cancel(server: Server, request: string): Promise<Reply> {
   return call(server, `/requests/${request}`, { method: 'DELETE' })
 }
 
-/** Lets so many requests be waiting for results. */
+/** Waits until this many requests wait for results. */
 export function waiting(server: Server, count: number): Promise<void> {
   return until(() => server.stats().registry.active === count)
 }

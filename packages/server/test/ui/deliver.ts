@@ -4,7 +4,7 @@ export interface Delivery {
   readonly url: string
   readonly name: string
   readonly job: string
-  /** The result of a lease of so many units. */
+  /** The result of a lease of this many units. */
   readonly result: (units: number, lease: number) => readonly number[]
   readonly leases: number
   /** Ends without a report for the last lease, which it keeps. */

@@ -1,4 +1,4 @@
-/** Users, sessions, tokens and the log of what was changed by whom. */
+/** Users, sessions, tokens and the log of changes, with their authors. */
 import { Type, type Static, type TSchema } from 'typebox'
 import { contract } from './contract.ts'
 
@@ -19,12 +19,12 @@ export const UserSchema = Type.Object({
 })
 export type User = Static<typeof UserSchema>
 
-/** GET /session. Without users and tokens `is_open` is true, and everyone on this machine may do everything. */
+/** GET /session. Without users and tokens `is_open` is true, and every caller on this machine may do everything. */
 export const SessionSchema = Type.Object({
   is_open: Type.Boolean(),
   /** Null when no one is logged in. */
   user: orNull(Type.Object({ name: Type.String(), role: RoleSchema })),
-  /** What the caller may do, whoever it is. */
+  /** What the caller may do. */
   roles: Type.Array(RoleSchema),
   /** For the header `X-CSRF-Token` of every request that changes something. */
   csrf: orNull(Type.String()),

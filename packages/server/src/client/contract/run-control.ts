@@ -36,13 +36,13 @@ const StartBody = Type.Object(
     title: Type.Optional(Type.String({ maxLength: 256 })),
     /** Milliseconds since 1970, or a time with a zone (RFC 3339). */
     start_at: Type.Optional(Type.Union([Type.Number(), Type.String({ maxLength: 40 })])),
-    /** Starts after so long without another start with this key; the last arguments count. */
+    /** Starts after this long without another start with this key; the last arguments count. */
     debounce: Type.Optional(
       Type.Object(
         {
           key: Type.String({ minLength: 1, maxLength: 256 }),
           delay_ms: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
-          /** At the latest so long after the first. */
+          /** At the latest this long after the first. */
           most_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800_000 })),
         },
         closed,

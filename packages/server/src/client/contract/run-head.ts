@@ -102,7 +102,7 @@ export const NodeColumnsSchema = Type.Object({
   slack: Type.Array(Type.Number()),
   /** Index of the map or sub-graph that it belongs to; -1: none. */
   parent: Type.Array(Type.Integer()),
-  /** Only of those that have one: [index, first line of the last error]. */
+  /** Only of nodes that have one: [index, first line of the last error]. */
   errors: Type.Array(Type.Tuple([Type.Integer(), Type.String()])),
   /** Only of blocked nodes: [index, name of the node that failed]. */
   blocked_by: Type.Array(Type.Tuple([Type.Integer(), Type.String()])),

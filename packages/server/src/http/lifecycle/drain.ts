@@ -3,9 +3,9 @@
  *
  *   accepting ── begin ─▶ draining ── all work ended, or the deadline ─▶ stopped
  *
- * D1. It is begun once; whoever begins it again waits for the same end, and of all deadlines the earliest counts.
+ * D1. It is begun once; a second call waits for the same end, and the earliest of all deadlines counts.
  * D2. The door is closed in the step in which it begins.
- * D3. Nothing is left behind: no timer, and no listener on the signals of those who began it.
+ * D3. Nothing is left behind: no timer, and no listener on the signals of its callers.
  *
  * D1 and D3 are those of every part with a life: see `Life` in core.
  */
@@ -65,7 +65,7 @@ export class Drain {
     return this.#isHurried
   }
 
-  /** Resolves when it is over, whoever began it. */
+  /** Resolves when the drain is over, whichever caller began it. */
   get ended(): Promise<Drained> {
     return this.#ended.promise
   }

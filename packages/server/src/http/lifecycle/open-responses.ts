@@ -4,7 +4,7 @@
  *   open ── handed to the system as a whole ─▶ closed        open ── connection ends ─▶ closed
  *
  * Node takes a connection for idle as soon as its answer was written to the stream, not when it was sent. A
- * server that is closed then cuts an answer that its client reads slowly. So who closes waits here before.
+ * server that is closed then cuts an answer that its client reads slowly. So closing waits here first.
  *
  * Kept by connection: an answer behind another one on the same connection has no socket yet, and gets no
  * event when the connection ends.

@@ -33,7 +33,7 @@ async function timed(limits: ServerLimits): Promise<Timed> {
   }
 }
 
-/** Ignores whatever the server says: it neither reads nor closes. */
+/** Ignores whatever the server sends: it neither reads nor closes. */
 function deaf(server: Server): Wire {
   const wire = new Wire(server)
   wire.socket.removeAllListeners('end')
