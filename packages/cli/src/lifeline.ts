@@ -5,7 +5,7 @@ import { systemKernel } from '@heddle/core/lowlevel'
  * Ends this process when its launcher has ended.
  *
  * Where the launcher cannot replace itself it waits in front of us and passes signals on. It cannot
- * pass on SIGKILL: whoever kills it would leave the run behind, with the journal locked. The pipe that it
+ * pass on SIGKILL: killing it would leave the run behind, with the journal locked. The pipe that it
  * holds closes however it ends.
  */
 export function holdLifeline(): void {

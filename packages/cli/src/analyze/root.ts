@@ -4,7 +4,7 @@ import path from 'node:path'
 
 /**
  * The current folder, so that a terminal can open what is printed. Targets outside of it move it to the
- * folder that they have in common: paths with `..` in front can neither be compared nor opened.
+ * folder that they share: paths with `..` in front can neither be compared nor opened.
  *
  * *Cancellation*: none; it asks for a few names.
  */

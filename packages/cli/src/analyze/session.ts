@@ -93,7 +93,7 @@ export class Session {
   }
 
   /**
-   * Finds the files. Asked for again, it finds those that have come since.
+   * Finds the files. A second call finds the files that have been added since.
    *
    * *Cancellation*: none; it is short.
    *

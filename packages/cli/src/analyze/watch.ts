@@ -6,7 +6,7 @@ import { span } from '../view/line.ts'
 import type { Session } from './session.ts'
 import type { Surface } from './surface.ts'
 
-/** So many changed files are named. */
+/** How many changed files are named. */
 const mostNames = 3
 
 /**
@@ -46,7 +46,7 @@ export async function watch(session: Session, surface: Surface): Promise<ExitCod
 }
 
 function changedText({ paths }: ChangeBatch, { files }: Selection): string {
-  // Editors write files of their own beside those that they save.
+  // Skips the temporary files that editors write beside the saved ones.
   const sources = files.filter((file) => paths.has(file))
   const changed = sources.length > 0 ? sources : [...paths]
   const names = changed.slice(0, mostNames).map((file) => path.relative('', file))

@@ -4,11 +4,11 @@
  * With durations of earlier runs: what is left can be no shorter than the longest chain of it, and no
  * shorter than all of it shared by the slots. The larger of the two is the estimate. Without them: as
  * long for each remaining node as it took for each that has ended, as long as some have not started; how long the
- * last ones still run, the average does not say. It is never shorter than the wait for a retry, or than a sleep. While a
- * node waits for something that may never happen, such as an approval, there is no estimate.
+ * last ones still run, the average does not say. It is never shorter than the wait for a retry, or than a sleep. While
+ * a node waits for something that may never happen, such as an approval, there is no estimate.
  *
- * All sums are kept up to date event by event, so that asking costs only the nodes under way. Of those that
- * have not started, the one with the longest chain is all that counts: it is the first in a list that is
+ * All sums are kept up to date event by event, so that asking costs only the nodes under way. Among nodes that
+ * have not started, only the one with the longest chain counts: it is the first in a list that is
  * ordered once.
  */
 import type { Concurrency, Graph, RunEvent } from '@heddle/core'
@@ -51,7 +51,7 @@ export class Estimate {
   #startedAt: number | undefined
   /** Nodes that ended since the run started. */
   #ended = 0
-  /** When the next attempt of a node starts, by node; undefined for those that run. */
+  /** Keyed by node: when its next attempt starts; undefined for running nodes. */
   readonly #open = new Map<string, number | undefined>()
 
   constructor(graph: Graph, options: EstimateOptions) {

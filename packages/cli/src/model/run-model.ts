@@ -31,7 +31,7 @@ export interface JobRow {
   ready: Backlog<NodeRow> | undefined
 }
 
-/** So many nodes of one job in one state are one line: `fetch ×16`. */
+/** From this many nodes of one job in one state on, they share one line: `fetch ×16`. */
 export const groupFrom = 4
 
 /** How much of a node is at work: elements of a map, steps of a job, nodes of a sub-graph. */

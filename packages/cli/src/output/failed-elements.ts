@@ -6,7 +6,7 @@ export interface FailedElements {
   readonly name: string
   readonly elements: number
   readonly failed: number
-  /** The first of them, where the map has kept what came of each. */
+  /** The first failed elements, if the map recorded the outcome of each. */
   readonly first: readonly { readonly index: number; readonly text: string }[]
 }
 

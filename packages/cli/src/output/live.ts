@@ -27,8 +27,8 @@ import { suspendedRows, suspendedUntil } from './suspended-until.ts'
 /** Milliseconds between two frames. */
 const framePause = 80
 /**
- * So many times as long as a frame took is the least pause after it. Node waits on the loop until a terminal
- * has taken what is written: one that cannot keep up gets fewer frames instead of holding up the run.
+ * The pause after a frame is at least this many times as long as the frame took. Node waits on the loop until a
+ * terminal has taken what is written: a slow terminal gets fewer frames instead of holding up the run.
  */
 const restFactor = 10
 /** A process that was stopped in the middle of a frame must not rest for ten times that long. */
@@ -274,7 +274,7 @@ export class LiveReporter implements Reporter {
   }
 }
 
-/** Which nodes hold the permits of the whole run is on the screen already: those that run. */
+/** The screen already shows which nodes hold the permits of the whole run: the running ones. */
 function whyWaiting(explanation: Explanation, model: RunModel, now: number): string {
   const { why, text } = explanation
   if (why === 'dependencies') return asShown(explanation, model, now)

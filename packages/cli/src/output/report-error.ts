@@ -10,7 +10,7 @@ const indent = ' '.repeat('heddle: '.length)
 
 /**
  * What happened, where, and what to do. Errors that are not ours, nor the file system's, come with their stack.
- * `context` says what they ended, where that is not clear; `help` is what to do, where that is not what the error says.
+ * `context` names the operation that failed, where that is not clear; `help` replaces the advice of the error.
  */
 export function errorLines(error: unknown, context = '', help?: string): Line[] {
   const [first = '', ...rest] = printableLines(context + formatError(error))

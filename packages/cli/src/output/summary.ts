@@ -16,7 +16,7 @@ export interface SummaryInput {
   readonly criticalPath: CriticalPath
   /** No gap of the event loop was longer than this, in milliseconds; undefined where nothing ran here. */
   readonly longestGap: number | undefined
-  /** The longest that was worth telling, who caused it, and whether that was a job. */
+  /** The longest gap that was worth reporting, its cause, and whether a job caused it. */
   readonly gap: (GapNotice & { readonly byJob: boolean }) | undefined
   /** Where the run is recorded, if anywhere. */
   readonly journal: string | undefined

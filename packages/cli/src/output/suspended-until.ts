@@ -3,7 +3,7 @@ import type { Explanation } from '@heddle/core'
 import type { Clock } from '@heddle/core/lowlevel'
 import type { NodeRow, RunModel } from '../model/run-model.ts'
 
-/** So many suspended nodes are asked what they wait for; of more than these the answer is not known. */
+/** How many suspended nodes are asked what they wait for; with more than these the answer is unknown. */
 const explainedSuspended = 20
 
 /** The suspended nodes that are asked. */

@@ -231,7 +231,7 @@ class RunExecution {
     this.#printer.printLines([[span('dashboard  ', 'dim'), span(url, 'cyan')]])
   }
 
-  /** In a terminal the dashboard outlives its run: who has asked for it wants to look. Who has cancelled the run does not. */
+  /** In a terminal the dashboard outlives its run, because the user asked for it. After a cancel it does not. */
   async #stayOpen(result: GraphResult, address: string): Promise<void> {
     const { isLive } = this.#printer
     if (!isLive || this.#controls.isAsked) return

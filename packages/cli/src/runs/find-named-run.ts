@@ -10,7 +10,7 @@ const candidatesShown = 5
  * beginning of its last part, as long as only one run can be meant.
  *
  * *Cancellation*: none; it reads one list.
- * @throws `HDL_UNKNOWN_RUN` with a suggestion, `HDL_AMBIGUOUS_RUN` with those that can be meant.
+ * @throws `HDL_UNKNOWN_RUN` with a suggestion, `HDL_AMBIGUOUS_RUN` with the possible runs.
  */
 export async function findNamedRun(
   journal: Pick<Journal, 'runs' | 'address'>,

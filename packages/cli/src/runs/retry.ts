@@ -34,7 +34,7 @@ export async function retryRun(settings: RetrySettings): Promise<void> {
   await executeRun(found)
 }
 
-/** What `heddle run` is given to retry a run. The limits are those that the run was started with. */
+/** The settings with which `heddle run` retries a run. The limits are those of the first start. */
 export function runSettings(run: RunSnapshot, settings: RetrySettings): RunSettings {
   const { journal, json, color, quiet, from, allowChanges } = settings
   const { concurrency, retries, timeout } = run.options

@@ -89,8 +89,9 @@ function bad(file: string, expected: string): HeddleError {
 }
 
 /**
- * One `--limit NAME=VALUE` after the other. The server knows which names and values there are; here a value becomes a number:
- * `64`, `10s`, `2MiB`, `Infinity`. `resources.NAME` is so many permits, or a rate: `20/1s`.
+ * One `--limit NAME=VALUE` after the other. The server knows which names and values there are; here a value becomes a
+ * number:
+ * `64`, `10s`, `2MiB`, `Infinity`. `resources.NAME` is a number of permits, or a rate: `20/1s`.
  */
 export function parseLimit(text: string, before: ServerLimits | undefined): ServerLimits {
   const [, resource, name, value] = /^(resources\.)?([\w-]+)=(.+)$/.exec(text) ?? []
@@ -105,7 +106,7 @@ export function parseLimit(text: string, before: ServerLimits | undefined): Serv
   return { ...before, [name]: parse(value) }
 }
 
-/** `4`, or `20/1s`: so many starts in that time. */
+/** `4`, or `20/1s`: 20 starts per second. */
 function parsePermits(value: string): number | { readonly limit: number; readonly per: number } {
   const [count, per, ...more] = value.split('/')
   const limit = Number(count)

@@ -85,7 +85,7 @@ export class Narrator {
     this.#printer.answer({ ...object, at: this.#clock.wallTime() })
   }
 
-  /** For people who look at a terminal or a log; programs get the object instead. */
+  /** Prints for people who read a terminal or a log; programs get the object instead. */
   #say(word: string, text: string, style?: Style): void {
     const line: Line = [
       span(`${formatTime(this.#clock.wallTime())} `, 'dim'),

@@ -1,4 +1,4 @@
-/** `heddle users`: who may use a server. */
+/** `heddle users`: the users of a server. */
 import { chmod, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'

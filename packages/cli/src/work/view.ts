@@ -19,7 +19,7 @@ interface RunningLease {
   size: number
 }
 
-/** Units are averaged over so many milliseconds. */
+/** Units are averaged over this many milliseconds. */
 const window = 60_000
 /** Milliseconds that trouble is shown, also when it has passed. */
 const readable = 30_000

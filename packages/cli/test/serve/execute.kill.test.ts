@@ -101,7 +101,7 @@ test(
     using again = await Served.start(stage, '--threads', '2')
     assert.equal((await again.get(`/results/${handle}/-2`)).status, 202)
     const indices = [0, -1, -2]
-    // One at a time, and who asked may come first: each ends whenever its turn comes.
+    // One at a time, in any order: each ends when its turn comes.
     await Promise.all(indices.map((index) => stage.finish(`b ${index}`)))
     for (const index of indices) {
       const { status, body } = await again.get(`/results/${handle}/${index}?wait=600000`)

@@ -44,7 +44,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   )
 }
 
-/** Waits until so much is queued, by asking. */
+/** Asks until this many are queued. */
 async function queued(served: Served, count: number): Promise<void> {
   for (;;) {
     const { body } = await served.get('/healthz')

@@ -20,7 +20,7 @@ export interface Lane {
 
 /** A timeline with more rows than this is folded. */
 export const mostRows = 60
-/** So many rows are then drawn on their own. */
+/** This many rows are still drawn one by one. */
 export const rowsKept = 36
 const groupsShown = 6
 

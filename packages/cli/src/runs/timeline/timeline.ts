@@ -1,4 +1,4 @@
-/** `heddle runs timeline`: who ran when, and who waited for whom. */
+/** `heddle runs timeline`: which jobs ran when, and which waited for which. */
 import {
   criticalPathOf,
   idleStretches,
