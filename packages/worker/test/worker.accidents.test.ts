@@ -43,7 +43,7 @@ class Reports {
     if (++this.#count >= this.#wanted) this.#reached.resolve()
   }
 
-  /** Resolves when there are so many more than now. */
+  /** Resolves when there are this many more than now. */
   async more(count: number): Promise<void> {
     this.#wanted = this.#count + count
     this.#reached = Promise.withResolvers()

@@ -1,4 +1,4 @@
-/** Inputs and results of jobs that are not in messages: large ones, and those that JSON does not carry. */
+/** Inputs and results of jobs that are not in messages: large ones, and those that JSON cannot carry. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'

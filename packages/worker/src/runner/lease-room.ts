@@ -55,7 +55,7 @@ export class LeaseRoom {
     this.#taken[localPlaceOf(job)]--
   }
 
-  /** The names of those that no place is free for. */
+  /** The names of the jobs for which no place is free. */
   fullOf(jobs: readonly NamedJob[]): readonly string[] {
     const { loop, thread } = this.#taken
     const isFull = loop + thread >= this.total
