@@ -56,7 +56,7 @@ export function hrefOf(path: string): string {
   return `${serverUrl}${path}`
 }
 
-/** Asks who this tab belongs to. */
+/** Asks for the session of this tab. */
 export async function loadSession(): Promise<void> {
   try {
     const { body } = await client.call('GET /session')

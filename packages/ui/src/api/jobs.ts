@@ -24,7 +24,7 @@ export type JobAnswer =
       readonly body: string | Uint8Array
     })
 
-/** Submits a job and waits for its result for at most so many milliseconds. */
+/** Submits a job and waits for its result for at most this many milliseconds. */
 export async function submitJob(
   name: string,
   body: unknown,
@@ -35,7 +35,7 @@ export async function submitJob(
   return toAnswer(await callWithHead('POST /jobs/:name', options))
 }
 
-/** Waits for a result that was pending, for at most so many milliseconds. */
+/** Waits for a result that was pending, for at most this many milliseconds. */
 export async function waitForResult(
   { handle, index }: ResultPlace,
   wait: number,

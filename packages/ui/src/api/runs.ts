@@ -101,7 +101,7 @@ export function resumeRun(id: string): Promise<Steered> {
 }
 
 export function cancelRun(id: string, abort: boolean): Promise<Steered> {
-  // Without a reason of its own the server records who it was.
+  // Without a reason, the server records the caller.
   return call('POST /runs/:id/cancel', { params: { id }, body: { abort } })
 }
 

@@ -1,7 +1,7 @@
 /**
- * Who uses this tab, and what they may do.
+ * The user of this tab, and their rights.
  *
- *     unknown ── GET /session ──▶ open (a server without users: everyone may do everything)
+ *     unknown ── GET /session ──▶ open (a server without users: every user may do everything)
  *                             ├─▶ locked ── log in, or a link ──▶ entered ── log out, 401 ──▶ locked
  *                             └─▶ entered
  *

@@ -23,7 +23,7 @@ export function edgesOf(dependencies: readonly (readonly number[])[]): Edges {
   return { count, offsets, after }
 }
 
-/** The same edges from the other end: who depends on each node. */
+/** The same edges in the other direction: the dependents of each node. */
 export function reversed({ count, offsets, after }: Edges): Edges {
   const starts = new Int32Array(count + 1)
   for (const dependency of after) starts[dependency + 1]!++

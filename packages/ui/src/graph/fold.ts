@@ -35,7 +35,7 @@ export interface Folded {
 }
 
 export interface FoldOptions {
-  /** Above so many nodes groups are made. */
+  /** Above this many nodes, groups are made. */
   readonly limit?: number
   /** Keys of groups that the reader opened. */
   readonly opened?: ReadonlySet<string>

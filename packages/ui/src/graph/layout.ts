@@ -60,7 +60,7 @@ export function layOut(edges: Edges, before?: Layout, spacing: Spacing = default
   return place(edges, layers, rank, order, spacing)
 }
 
-/** The nodes of each rank: those that were there before in their order, new ones behind them. */
+/** The nodes of each rank: earlier nodes in their order, new ones behind them. */
 function layersOf({ count }: Edges, rank: Int32Array, before: Layout | undefined): number[][] {
   let ranks = 0
   for (let node = 0; node < count; node++) ranks = Math.max(ranks, rank[node]! + 1)

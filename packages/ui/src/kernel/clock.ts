@@ -3,7 +3,7 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   wallTime(): number
-  /** Calls back once after so many milliseconds, unless the returned function was called before. */
+  /** Calls back once after this many milliseconds, unless the returned function was called before. */
   setTimer(milliseconds: number, callback: () => void): () => void
   /** Calls back before the next frame is drawn, unless the returned function was called before. */
   onFrame(callback: () => void): () => void

@@ -1,4 +1,4 @@
-/** A time series on a canvas (uPlot), with the last values as text for those who do not see it. */
+/** A time series on a canvas (uPlot), with the last values as text for screen readers. */
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'

@@ -22,7 +22,7 @@ export interface Question {
 
 export interface Done {
   readonly text: string
-  /** Where to go, unless the dialog was closed meanwhile: whoever has moved on stays there. */
+  /** Where to go, unless the dialog was closed in between: a user who has moved on stays there. */
   readonly to: string
 }
 

@@ -1,4 +1,4 @@
-/** A recorded error with its stack, its causes, and those that it stands for. */
+/** A recorded error with its stack, its causes, and its members. */
 import type { JSX } from 'preact'
 import type { RecordedError } from '../api/contract.ts'
 

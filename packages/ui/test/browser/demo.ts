@@ -31,7 +31,9 @@ function burn(rounds: number): number {
   return sum
 }
 
-/** Holds the loop for so many milliseconds of processor time: on a busy machine a clock would count those of others. */
+/**
+ * Holds the loop for this many milliseconds of processor time: on a busy machine a clock would count those of others.
+ */
 function holdLoop(milliseconds: number): number {
   const { user, system } = process.cpuUsage()
   let sum = 0
@@ -77,7 +79,7 @@ const review = job({ name: 'review' }, async (count: number, ctx) => {
 })
 
 const merge = job({ name: 'merge' }, async (count: number, ctx) => {
-  // What belongs into a thread: the timeline shows the gap, and who made it.
+  // This belongs in a thread: the timeline shows the gap, and its cause.
   holdLoop(150)
   ctx.log(`merged ${count} stations`)
   await ctx.artifact(

@@ -313,7 +313,7 @@ function cutTexts(page: Page): Promise<string[]> {
     const found: string[] = []
     for (const element of document.querySelectorAll('h1, h2, h3, th, td, dt, dd, label, button')) {
       const { clientWidth, scrollWidth } = element
-      // One pixel: for those who do not see it.
+      // One pixel: visible to screen readers only.
       if (clientWidth <= 1 || scrollWidth <= clientWidth + 1) continue
       const { overflowX, textOverflow } = getComputedStyle(element)
       if (textOverflow === 'ellipsis' || overflowX === 'auto' || overflowX === 'scroll') continue
@@ -376,7 +376,7 @@ async function look(
   await page.evaluate(
     () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
   )
-  // Colours that change by a transition are neither those of one theme nor of the other meanwhile.
+  // During a transition, colours belong to neither theme.
   await page.evaluate(async () => {
     const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition)
     await Promise.allSettled(transitions.map(({ finished }) => finished))

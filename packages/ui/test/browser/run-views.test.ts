@@ -98,7 +98,7 @@ test('graph: above 300 nodes alike ones are one group, which opens and is folded
   await page.getByRole('complementary').waitFor()
   await page.keyboard.press('Enter')
   // The first group has 250 nodes.
-  // The panel takes its room: it is there for those who do not see it.
+  // The panel takes its room: it is there for screen readers.
   await page.getByText('1,002 nodes in 255 groups').waitFor({ state: 'attached' })
   await page.getByRole('button', { name: 'Fold again' }).focus()
   await page.keyboard.press('Enter')

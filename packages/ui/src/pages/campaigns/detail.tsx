@@ -1,4 +1,4 @@
-/** One campaign: how far it is, what its results say, and who delivered them. */
+/** One campaign: its progress, its results, and the workers that delivered them. */
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useCommands, useKeys } from '../../app/actions.ts'

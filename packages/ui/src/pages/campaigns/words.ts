@@ -20,5 +20,5 @@ export function formatElo(elo: number, error?: number): string {
   return error === undefined || !Number.isFinite(error) ? value : `${value} ± ${error.toFixed(1)}`
 }
 
-/** Residuals from so many standard deviations on are marked. */
+/** Residuals of at least this many standard deviations are marked. */
 export const suspicious = 3

@@ -49,7 +49,7 @@ export function LoadPage(): JSX.Element {
   const { value, error, reload } = usePoll(
     async (signal): Promise<Loaded> => {
       const [health, load, computations] = await Promise.all([
-        // The table names what every caller may see; the rest is for those who may see more.
+        // The table lists what every caller may see; the rest needs more rights.
         call('GET /healthz', { signal }) as Promise<unknown> as Promise<Health>,
         readLoad(signal),
         call('GET /computations', { query: { limit: 200 }, signal }),

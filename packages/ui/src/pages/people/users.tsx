@@ -231,7 +231,7 @@ function askForUser(onChange: () => void): void {
         ...(typed.tenant !== '' && { tenant: typed.tenant }),
       })
       if (isFirst && link !== null) {
-        // Nothing else may be asked for any more: the one who added it goes there.
+        // Nothing else may be called any more: the user who added it is sent there.
         go(link.replace(/^.*#/, '#'))
       } else {
         if (link !== null) showLink(user.name, link)

@@ -4,7 +4,7 @@ import { formatDuration, formatTime } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import type { RunView } from './view.ts'
 
-/** The slider has so many steps: finer than its pixels. */
+/** The slider has this many steps: finer than its pixels. */
 const steps = 2_000
 
 export function Scrubber({ view }: { readonly view: RunView }): JSX.Element {

@@ -83,7 +83,7 @@ function useModel(view: RunView, byNode: boolean, foldIdle: boolean): Model {
   }, [version, moment, byNode, foldIdle])
 }
 
-/** Ends of attempts; those that run reach to now. */
+/** Ends of attempts; running attempts reach to now. */
 function endsOf(view: RunView): Float64Array {
   const { bars } = view.store
   const ends = bars.ended.slice(0, bars.count)

@@ -1,4 +1,4 @@
-/** Schedules: when they are due, what became of the last time; and starts that wait for their time. */
+/** Schedules: when they are due, the outcome of the last time; and starts that wait for their time. */
 import { useSignal } from '@preact/signals'
 import { Fragment, type JSX } from 'preact'
 import { usePoll } from '../../app/poll.ts'
