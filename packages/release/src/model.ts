@@ -88,7 +88,7 @@ export interface ReleasePlan {
   readonly packages: ReadonlyMap<string, PlannedPackage>
   /** Versions that belong to one commit: see plan/snapshot.ts. */
   readonly isSnapshot?: boolean
-  /** What the person who releases should know, as sentences. */
+  /** Warnings for the person who releases, as sentences. */
   readonly warnings?: readonly string[]
 }
 

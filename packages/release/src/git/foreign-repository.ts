@@ -35,7 +35,7 @@ export async function refuseForeignRepository(root: string, wait: WaitOptions): 
     const problems = [{ check: 'work tree', problem, todo: `Unset ${names}.` }]
     throw new HeddleError('HDL_PREFLIGHT', { problems })
   } catch (error) {
-    // What Git cannot read is reported by those who ask for its commit.
+    // A repository that Git cannot read is reported when its commit is needed.
     if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
   }
 }

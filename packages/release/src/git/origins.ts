@@ -79,8 +79,8 @@ export class VersionOrigins {
   }
 
   /**
-   * Whether the commit that made the version says other ranges than those that are published, with the same files. Its own
-   * versions count and not those of today: what a published package needs may have moved on since.
+   * Whether the commit that made the version has other ranges than the published ones, with the same files. Its own
+   * versions count, not those of today: what a published package needs may have moved on since.
    */
   async #hasOtherRanges(
     of: WorkspacePackage,

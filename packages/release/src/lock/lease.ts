@@ -5,7 +5,7 @@
  *     ▲                │ no renewal for `ttl`
  *     └────────────────┴──another clone takes it──▶ theirs (we stop)
  *
- * The ref points at a commit without parents whose message says who holds it, and which versions its
+ * The ref points at a commit without parents whose message names its holder, and which versions its
  * release may have uploaded: a clone that takes it from a killed holder makes their Git tags. Each change
  * is a push that names the commit which it replaces, so the remote lets one of two contenders through.
  *
@@ -189,7 +189,7 @@ export class Lease implements AsyncDisposable {
   }
 }
 
-/** The lease of a release, and what the people who release must know about it. */
+/** The lease of a release, with the details that its users need. */
 export interface ReleaseLease extends AsyncDisposable {
   /** Undefined where there is none. */
   readonly lost: AbortSignal | undefined

@@ -9,7 +9,7 @@ import { ownFolder } from '../own-files.ts'
 /** Where a release keeps what must outlive it. Nothing of it is in the work tree of a repository. */
 export interface ReleaseFolder {
   readonly folder: string
-  /** The lock; the same name with `.json` says who holds it. */
+  /** The lock; the same name with `.json` describes its holder. */
   readonly lock: string
   /** Every step of every release. */
   readonly journal: string

@@ -14,7 +14,7 @@ export const dependencyGroups = [
 ] as const
 export type DependencyGroup = (typeof dependencyGroups)[number]
 
-/** Replacements of ranges. They are not resolved: who installs a package does not read them. */
+/** Replacements of ranges. They are not resolved: installers of a package do not read them. */
 const overrideGroups = ['overrides', 'resolutions', 'pnpm.overrides'] as const
 
 export type Fields = Readonly<Record<string, unknown>>

@@ -31,7 +31,7 @@ export function likewise(range: string, version: string): string | undefined {
  * - It allows the current version only: the same kind of range for the planned one, because that is
  *   what the dependent was developed with. Undefined for ranges with several parts: whether they
  *   hold for the new version only their author can say.
- * - It allows neither: as written; it means an older version on the registry.
+ * - It allows neither of the two: as written; it means an older version on the registry.
  */
 export function movedRange(range: string, current: string, planned: string): string | undefined {
   const allowed = semver.validRange(range)

@@ -8,7 +8,7 @@ import { parsePythonVersion, satisfiesPython } from '../workspace/python-version
  * - It allows the planned version, or is not a range of versions: as written.
  * - It allows the current version only: the same kind of range for the planned one. Undefined for ranges of which
  *   only their author can say whether they hold for the new version.
- * - It allows neither: as written; it means an older version on the index.
+ * - It allows neither of the two: as written; it means an older version on the index.
  */
 export function movedRequirement(
   range: string,

@@ -36,7 +36,7 @@ function pythonPackages(plan: ReleasePlan): Map<string, PlannedPackage> {
 /**
  * What must change in a pyproject.toml for its release: the version, and every requirement of a
  * package of the same workspace becomes exactly the planned one. `[dependency-groups]` and
- * `[build-system]` stay as they are: who installs the package does not read them.
+ * `[build-system]` stay as they are: installers of the package do not read them.
  *
  * @throws `HDL_LOCAL_RANGE` naming package, group and requirement; `errors` has all of them.
  */

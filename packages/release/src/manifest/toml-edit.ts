@@ -47,7 +47,7 @@ export function editToml(file: string, text: string, changes: readonly ValueChan
   return edited
 }
 
-/** Tables have different prototypes, depending on who made them. */
+/** Tables have different prototypes, depending on their parser. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null || value instanceof Date) return value

@@ -138,7 +138,7 @@ function entryFor(
   if (manifestOf === undefined) return entry
   const bundled = plan.packages.values().find((other) => other.package.folder === manifestOf)
   if (bundled === undefined) return entry
-  // Taken along, it may be one of those that are never published.
+  // A package packed along may be one that is never published.
   const published = { ...bundled, package: { ...bundled.package, isPrivate: false } }
   const text = JSON.stringify(releaseManifest(published, plan, options), undefined, 2)
   return { ...entry, content: Buffer.from(text) }
@@ -184,7 +184,7 @@ export async function packNpm(
     limit.signal,
   ).catch(asLimited)
   limit.check()
-  // First, where those who read a stream find it soonest.
+  // First, where readers of a stream find it soonest.
   const own: ArchiveEntry = {
     path: 'package/package.json',
     isExecutable: false,

@@ -27,8 +27,8 @@ function readmeFrom(path: string, text: string): Readme {
 }
 
 /**
- * The readme in the archive. Registries show the one in the metadata of a version, and the client is
- * who puts it there.
+ * The readme in the archive. Registries show the one in the metadata of a version, and the client
+ * puts it there.
  *
  * *Cancellation*: none; it reads one file.
  */

@@ -85,10 +85,10 @@ class Pins implements PinnedManifests {
   }
 }
 
-/** Tries all; those that may be tried again stay in the set. */
+/** Tries all; restorations that may be retried stay in the set. */
 async function giveBackAll(held: HeldFiles, files: Set<string>): Promise<unknown[]> {
   const errors: unknown[] = []
-  // Newest first: who looks at the tree meanwhile sees dependents change before what they depend on.
+  // Newest first: a reader of the tree sees dependents change before their dependencies.
   for (const file of [...files].reverse()) {
     try {
       await held.giveBack(file)

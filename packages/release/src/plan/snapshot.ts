@@ -26,7 +26,7 @@ export interface SnapshotOptions {
   readonly committedAt: number
 }
 
-/** @throws `HDL_BAD_OPTION` for a name that no version can have, and for a dist-tag that everyone installs. */
+/** @throws `HDL_BAD_OPTION` for a name that no version can have, and for a dist-tag that users install by default. */
 export function planSnapshot(plan: ReleasePlan, options: SnapshotOptions): ReleasePlan {
   const { kind, name = kind } = options
   const isName = /^[a-z][0-9a-z-]*$/i.test(name) && semver.validRange(name) === null

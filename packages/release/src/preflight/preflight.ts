@@ -189,7 +189,7 @@ export async function branchOf(
   return checkedOut ?? env['GITHUB_REF_NAME'] ?? env['CI_COMMIT_BRANCH']
 }
 
-/** Milliseconds that a registry has to say who we are, with all pauses that it asks for. */
+/** Milliseconds for a registry to answer whose account this is, with all pauses that it asks for. */
 const accountDeadline = 60_000
 
 async function accountOf(registry: Registry, wait: WaitOptions): Promise<Account | undefined> {

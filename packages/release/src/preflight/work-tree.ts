@@ -10,8 +10,8 @@ export function isSettings(file: string): boolean {
 }
 
 /**
- * Files that differ from the commit, new ones too, but for those that `isExpected`. Undefined for a clean tree and
- * without Git.
+ * Files that differ from the commit, new ones too, except those that `isExpected` accepts. Undefined for a clean tree
+ * and without Git.
  */
 export async function dirtyTree(
   repository: Repository | undefined,

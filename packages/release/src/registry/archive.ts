@@ -12,7 +12,7 @@ export interface ArchiveQuestion {
   /** In the form of `hashes.ts`. */
   readonly expected: string
   readonly headers: Readonly<Record<string, string>>
-  /** The error of an answer that says neither yes nor no. */
+  /** The error of an inconclusive answer. */
   readonly failure: (answer: HttpAnswer, request: HttpRequest) => HeddleError
 }
 

@@ -52,7 +52,7 @@ export function classOf(error: unknown): ErrorClass | undefined {
 }
 
 /**
- * Whether another try may help: not when a person has to act, nor when the registry wants to be left alone for longer
+ * Whether another try may help: not when a person has to act, nor when the registry asks for a longer pause
  * than a release waits.
  */
 export function mayPass(error: unknown): boolean {

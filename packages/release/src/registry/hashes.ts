@@ -4,7 +4,7 @@
  */
 import type { Artifact } from '../model.ts'
 
-/** The hash of an archive of ours in the algorithm of those that a registry knows. */
+/** The hash of one of our archives in an algorithm that the registry uses. */
 export function hashAs(known: string, { integrity, sha256, sha1 }: Artifact): string {
   if (known.startsWith('sha1-')) return `sha1-${sha1}`
   return known.startsWith('sha256-') ? `sha256-${sha256}` : integrity

@@ -35,8 +35,8 @@ export type Visibility =
  * Waits until the registry shows the version with our hashes and gives out its archive, with the same
  * hash: before that it cannot be installed.
  *
- * Between two looks nothing is held: no connection, no slot. Looks that fail for a time do not end
- * it; those that say that we may not look do, because waiting does not change that.
+ * Between two checks nothing is held: no connection, no permit. Temporary failures do not end
+ * the wait; a refusal does, because waiting does not change it.
  *
  * *Cancellation*: leaves nothing behind.
  * *Fairness*: each look takes its place in the line for connections.
@@ -147,7 +147,7 @@ async function watch(
   }
 }
 
-/** Looks that fail for a time do not end the wait, nor does one that the budget has ended: the budget does. */
+/** Checks that fail temporarily do not end the wait, nor does a check that the budget has aborted: the budget does. */
 async function attempt(lookOnce: LookOnce, patience: Patience, limit: number): Promise<Look> {
   const { deadline = Infinity } = patience.options
   const passes = (error: unknown): boolean =>

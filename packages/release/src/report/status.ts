@@ -1,4 +1,4 @@
-/** How a release stands: what the registry holds, what is tagged, who is at it, what is left to do. */
+/** The state of a release: what the registry holds, what is tagged, which process works on it, what is left to do. */
 import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import type { LockHolder, WaitOptions } from '@heddle/core/lowlevel'

@@ -92,7 +92,10 @@ class Expansion {
     )
   }
 
-  /** Nothing is built before all have been checked, nor uploaded before other clones can read what may be. */
+  /**
+   * Nothing is built before all have been checked, and nothing is uploaded before other clones can read what may be
+   * uploaded.
+   */
   #recordChecks(): NodeRef {
     const release = this.#release
     const checks = [...this.#checks]

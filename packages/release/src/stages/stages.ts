@@ -39,7 +39,7 @@ export interface StageResources {
   readonly cpu: number
   /** Uploads at once. */
   readonly upload: number
-  /** Questions to the registry at once, beside those who wait for a version to show. */
+  /** Questions to the registry at once, beside the waits for a version to become visible. */
   readonly read: number
 }
 

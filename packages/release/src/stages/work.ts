@@ -263,7 +263,7 @@ async function checkRights(
   })
 }
 
-/** Whether the user has chosen the tag: another one than `latest`, or `latest` in so many words. */
+/** Whether the user has chosen the tag: another one than `latest`, or `latest` explicitly. */
 function isTagMeant({
   distTag,
   package: { ecosystem, manifest: fields },
@@ -614,7 +614,7 @@ export async function smoke(
   if (registry.ecosystem !== 'npm') return
   const { root } = release.plan.workspace
   const imports = isImported(release, packed.name)
-  // Where a package without a scope would go is where those that it needs come from.
+  // A package without a scope goes to the registry from which its dependencies come.
   const planned = release.plan.packages.get(packed.name)!
   const plain = { ...planned, package: { ...planned.package, name: 'unscoped', manifest: {} } }
   const isScoped = packed.name.startsWith('@')

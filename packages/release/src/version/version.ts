@@ -43,7 +43,7 @@ export interface VersionReport {
   readonly commit: string | undefined
   /** Changesets of packages that got no version: they stay in the repository. */
   readonly kept: readonly KeptChangeset[]
-  /** What the person who releases should know, as sentences. */
+  /** Warnings for the person who releases, as sentences. */
   readonly warnings: readonly string[]
   /** Whether this call only finished one that was cut short. */
   readonly isFinished: boolean
@@ -79,7 +79,7 @@ export async function versionRelease(
       ? []
       : [`Finished the versions that an interrupted call had begun to write in ${finished.root}.`]
   const repository = await Repository.open(root, wait)
-  // The commit uses changesets up: those that were just written need not be committed first.
+  // The commit consumes changesets: the newly written ones need not be committed first.
   const isChangeset = (full: string): boolean =>
     full.endsWith('.md') && path.dirname(full) === path.join(root, '.changeset')
   const changed = commit && !dryRun ? await dirtyTree(repository, isChangeset, wait) : undefined

@@ -111,7 +111,7 @@ const yaml: Parser = (text) => {
     // An empty file is a document without settings.
     return { value: document.toJS() ?? {}, lineOf }
   } catch (error) {
-    // References to nothing, or so many that they would fill the memory.
+    // References without a target, or so many that they would fill the memory.
     throw new SyntaxProblem(describe(error), undefined)
   }
 }

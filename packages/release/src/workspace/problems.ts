@@ -12,8 +12,8 @@ export interface Problem {
 }
 
 /**
- * Collects what is wrong, so that one run reports all of it: a person who repairs forty manifests does not
- * want to hear of them one at a time.
+ * Collects what is wrong, so that one run reports all of it: repairing forty manifests one
+ * error at a time takes too long.
  */
 export class Problems {
   readonly #root: string

@@ -247,7 +247,7 @@ function namelessWarning(root: string, file: string): string {
   return `${shown} has no "name": it is not released.`
 }
 
-/** W4: of packages with one name, those that can be published; the first one where none can. */
+/** W4: among packages with one name, those that can be published; the first one where none can. */
 function withoutShadows(packages: readonly WorkspacePackage[]): WorkspacePackage[] {
   const byName = Map.groupBy(packages, ({ name }) => name)
   return packages.filter((each) => {

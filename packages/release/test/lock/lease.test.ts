@@ -92,7 +92,7 @@ test('E1 of clones that take the lease at once, one gets it; it is given back', 
   const takes = ['one', 'two', 'three'].map(async (each) => {
     held.push(await Lease.take(clones.options(clones.add(each), { onWatch })))
   })
-  // No time passes: whoever did not get it watches.
+  // No time passes: every clone that did not get it watches.
   await until(() => held.length + watching === 3)
   assert.equal(held.length, 1)
   await held.pop()![Symbol.asyncDispose]()

@@ -42,7 +42,7 @@ export async function npmPackList(folder: string, workspace?: string): Promise<s
   const { stdout } = await run(
     'npm',
     ['pack', '--dry-run', '--json', '--ignore-scripts', ...which],
-    // Not the settings of who runs the tests.
+    // Without the settings of the user who runs the tests.
     { cwd: folder, env: { PATH: process.env['PATH'], HOME: home.path } },
   )
   const answer = JSON.parse(stdout) as unknown

@@ -182,6 +182,6 @@ test('a release of an older version never takes "latest" unasked, and nothing el
   assert.equal(report.ok, true)
   const tags: unknown = await (await fetch(`${registry.url}/-/package/rh/dist-tags`)).json()
   assert.deepEqual(tags, { latest: '2.0.0', 'line-1': '1.9.0' })
-  // It is there now: who releases the same commit without the tag moves nothing.
+  // It is there now: releasing the same commit without the tag moves nothing.
   assert.equal((await publish(repo, proxy.url)).packages[0]!.outcome, 'already-published')
 })

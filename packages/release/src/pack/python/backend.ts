@@ -58,7 +58,7 @@ export function wheelCommand(builder: PythonBuilder, source: string, out: string
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Undefined when neither is installed. */
+/** Undefined when none of them is installed. */
 export async function findBuilder(env: Env, limit: Limit): Promise<PythonBuilder | undefined> {
   for (const builder of ['uv', 'build'] as const) {
     const [file, ...args] = probes[builder]

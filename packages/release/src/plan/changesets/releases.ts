@@ -55,7 +55,7 @@ export class ChangesetReleases {
     this.#indexDependents()
   }
 
-  /** Neither released nor versioned (C3). */
+  /** Whether it is neither released nor versioned (C3). */
   isSkipped({ name, ecosystem, isPrivate }: WorkspacePackage): boolean {
     return (
       ecosystem !== 'npm' ||

@@ -1,7 +1,7 @@
 /**
  * The commits since a release, as a graph, and what is left of them.
  *
- *  H1  A commit that a later one takes back counts for nothing, and neither does the later one. A
+ *  H1  A reverted commit counts for nothing, and neither does the commit that reverts it. A
  *      commit that takes back a revert brings back what it took.
  *  H2  Taking back a merge takes back all that it brought.
  *  H3  Taking back what was released before is a change like any other.

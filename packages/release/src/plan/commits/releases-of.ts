@@ -27,7 +27,7 @@ export class ReleaseTags {
   readonly #byPrefix = new Map<string, TaggedRelease[]>()
   readonly #format: string | undefined
 
-  /** `format` names the tags of this repository, beside those that are always recognised. */
+  /** `format` is the tag format of this repository, in addition to the formats that are always recognized. */
   constructor(tags: readonly Tag[], format?: string) {
     this.#tags = tags
     this.#format = format

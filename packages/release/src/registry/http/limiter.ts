@@ -23,7 +23,7 @@
  * Turns are promised by arithmetic and not by a queue: each caller takes the next free time and sleeps
  * until then. A refusal makes all promises void; the sleepers wake up, see that and take a new one.
  *
- * Known limits: how many wait here is bounded by the connections of the client, who takes one first.
+ * Known limits: the number of waiters is bounded by the connections of the client, which takes one first.
  */
 import { HeddleError } from '@heddle/core'
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'

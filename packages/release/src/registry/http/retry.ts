@@ -33,7 +33,7 @@ const again = new Set([429, 500, 502, 503, 504])
  * all requests and does not count as a try of this one, up to a limit.
  *
  * *Cancellation*: ends the request or the wait between two of them.
- * *Fairness*: each try takes its place behind those who wait for a connection.
+ * *Fairness*: each try takes its place behind requests that wait for a connection.
  * @throws `HDL_REGISTRY_UNAVAILABLE` or `HDL_REGISTRY_RATE` when the last try failed too.
  * @example
  * const answer = await requestWithRetry(http, { method: 'GET', url }, { tries: 4, signal })
@@ -50,7 +50,7 @@ export async function requestWithRetry(
  * The same, and what `read` makes of the answer. What it throws decides whether there is another try (RT4).
  *
  * *Cancellation*: ends the request or the wait between two of them.
- * *Fairness*: each try takes its place behind those who wait for a connection.
+ * *Fairness*: each try takes its place behind requests that wait for a connection.
  * @throws as {@link requestWithRetry}, and what `read` throws for good.
  */
 export async function readWithRetry<T>(

@@ -55,7 +55,7 @@ export interface NpmRegistryOptions {
   readonly kernel?: Kernel
   /** How the user is asked for a one-time password. Absent: never. */
   readonly prompt?: OtpPrompt
-  /** Where a build service says who it is, for trusted publishing. Nothing when absent. */
+  /** Environment in which a build service identifies itself, for trusted publishing. Empty when absent. */
   readonly env?: Environment
 }
 
@@ -193,7 +193,7 @@ export class NpmRegistry implements Registry {
   }
 
   /**
-   * Asks the registry who we are. Without a token nothing is asked. In a build that can prove its identity
+   * Asks the registry for our account. Without a token nothing is asked. In a build that can prove its identity
    * a token that is unknown or not set is not a problem: each package gets one of its own.
    *
    * *Cancellation*: leaves nothing behind.
@@ -296,7 +296,7 @@ export class NpmRegistry implements Registry {
       return stage ? { stageId: stageIdOf(answer) } : {}
     } catch (error) {
       if (stage && isError(error, 'HDL_REGISTRY_AUTH') && error.details.status === 404) {
-        // "Not found" has two meanings here; who has no staging has no list either.
+        // "Not found" has two meanings here; a registry without staging has no list either.
         await this.stages.list(name, options)
       }
       throw error

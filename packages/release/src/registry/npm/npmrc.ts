@@ -1,5 +1,5 @@
 /**
- * Settings of the npm client that say where a package belongs and who we are there.
+ * Settings of the npm client that give the registry of a package and our account there.
  *
  * Only a few keys matter: `registry`, `@scope:registry`, and under the address of a registry
  * `_authToken`, `_auth`, or `username` with `_password`. Nothing here is ever printed: values that are

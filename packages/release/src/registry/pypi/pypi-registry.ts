@@ -33,7 +33,7 @@ export interface PypiRegistryOptions {
   /** Milliseconds without progress after which an upload is given up. Default 2 minutes. */
   readonly uploadTimeout?: number
   readonly kernel?: Kernel
-  /** Where a build service says who it is: used when there is no token. */
+  /** Environment in which a build service identifies itself: used when there is no token. */
   readonly env?: Environment
 }
 

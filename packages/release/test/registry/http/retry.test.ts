@@ -18,7 +18,7 @@ async function timed<T>(
 ): Promise<{ value?: T; error?: unknown; took: number }> {
   const kernel = virtualKernel(largest)
   await using http = new HttpClient({ kernel })
-  // Time stands still while a request is on its way: those that wait for their turn do not count.
+  // Time stands still while a request is in flight: requests that wait for their turn do not count.
   const busy = (): boolean => stub.active() > 0
   const settled = await inVirtualTime(
     kernel.clock,
