@@ -37,7 +37,7 @@ test('the cause and all errors behind one are kept', () => {
   assert.equal('cause' in new HeddleError('HDL_CLOSED', { what: 'Queue' }), false)
 })
 
-test('retryAfter is where callers look for it', () => {
+test('retryAfter is where callers expect it', () => {
   const error = new HeddleError('HDL_OVERLOADED', { what: 'Lane 3', retryAfter: 1_200 })
   assert.equal(error.retryAfter, 1_200)
   assert.equal(error.message, 'Lane 3 is full; try again in 1200 ms.')
@@ -79,7 +79,7 @@ test('instanceof works across two copies of the package', async () => {
   assert.equal(isError(theirs, 'HDL_TIMEOUT'), false)
 })
 
-test('instanceof and isError() refuse what only looks alike', () => {
+test('instanceof and isError() refuse look-alikes', () => {
   for (const other of [null, undefined, 'HDL_CLOSED', { code: 'HDL_CLOSED' }, new Error('x')]) {
     assert.equal(other instanceof HeddleError, false)
     assert.equal(isError(other, 'HDL_CLOSED'), false)
@@ -93,7 +93,7 @@ test('every code has one sentence of help and is an upper-case HDL_ name', () =>
   }
 })
 
-test('cancelled() says who and why, once', () => {
+test('cancelled() names the author and the reason, once', () => {
   const first = cancelled('Job "a"', new Error('no longer needed'), 'superseded')
   assert.equal(first.message, 'Job "a" was cancelled (superseded): no longer needed.')
   assert.equal(cancelled('Run 1', first, 'shutdown'), first, 'the first cause is not covered up')
@@ -108,7 +108,7 @@ test('cancelled() leaves the stack to its cause, and takes one itself when there
   assert.match(new Error('later').stack ?? '', /errors\.test\.ts/, 'the limit is put back')
 })
 
-test('cancelled() tells a deadline from a person', () => {
+test('cancelled() distinguishes a deadline from a person', () => {
   const { reason } = AbortSignal.abort(new DOMException('too slow', 'TimeoutError'))
   assert.equal(cancelled('Job', reason).details.source, 'deadline')
   const limit = new HeddleError('HDL_TIMEOUT', { what: 'Run', limit: 5 })
@@ -169,7 +169,7 @@ test('describe() lists the errors of an error without a message of its own', () 
   assert.equal(describe(circle), 'AggregateError')
 })
 
-test('a refused value is named by its kind, without what it holds', () => {
+test('a refused value is named by its kind, without its content', () => {
   const said = (value: unknown): string =>
     new HeddleError('HDL_BAD_OPTION', { option: 'graph', value, expected: 'a graph' }).message
   const is = (what: string): string => `Option "graph" is ${what}, expected a graph.`

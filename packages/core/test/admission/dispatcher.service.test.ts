@@ -169,7 +169,7 @@ test('a client that comes after all others left gets a new computation, not the 
   service.leaves()
 })
 
-test('S72 S75 S76 a newer request of a slot supersedes its own older one and no other', async () => {
+test('S72 S75 S76 a newer request of a slot supersedes the older request of the same slot only', async () => {
   const service = new Service()
   const other = watch(service.ask({ content: 'old', slot: 'bob' }))
   const mine = watch(service.ask({ content: 'old', slot: 'ada' }))

@@ -74,7 +74,7 @@ test('work that throws, at once or late, fails only itself', async () => {
   assert.deepEqual([dispatcher.stats().outcomes.error, dispatcher.stats().outcomes.success], [2, 1])
 })
 
-test('S36 a reserved slot: priority 0 starts at once while background fills all others', async () => {
+test('S36 a reserved slot: priority 0 starts at once while background work fills the rest', async () => {
   const dispatcher = dispatcherOf({ slots: { permits: 1, reserved: 1 } })
   const { started, work, finish } = bench()
   const background = Array.from({ length: 10 }, (_, i) => dispatcher.run(work(`b${i}`)))
@@ -111,7 +111,7 @@ test('S38 I1: work that waits for a scarce resource holds no slot', async () => 
   assert.deepEqual(started, ['r1', 'other', 'r2'])
 })
 
-test('I5: heavy work that gives up lets those behind it start at once', async () => {
+test('I5: when heavy work gives up, the work behind it starts at once', async () => {
   const dispatcher = dispatcherOf({ slots: 3 })
   const { started, work } = bench()
   dispatcher.submit(work('light'), { needs: { loop: 1 } })
@@ -206,7 +206,7 @@ test('S63 the client leaves while its work is queued: it is removed and never st
   assert.equal(listenersOf(client.signal), 0)
 })
 
-test('S62 the client leaves while its work runs: told at once, the slot comes back when it has settled', async () => {
+test('S62 the client leaves while its work runs: answered at once, the slot is released when the work has settled', async () => {
   const dispatcher = dispatcherOf({ slots: 1 })
   const { started, contexts, gates, work, finish } = bench()
   const client = new AbortController()
@@ -317,7 +317,7 @@ test('S72 S15 a task cancelled with a Heddle error passes it on, and is counted 
   assert.equal(dispatcher.stats().outcomes.superseded, 1)
 })
 
-test('tenants take turns, and one that floods does not hold up the others', async () => {
+test('tenants take turns, and a tenant that floods does not hold up the others', async () => {
   const dispatcher = dispatcherOf({ slots: 1, capacity: 64 })
   const { started, work, finish } = bench()
   for (let i = 0; i < 5; i++) dispatcher.submit(work(`f${i}`), { tenant: 'flood' })
@@ -346,7 +346,7 @@ test('work may submit, cancel and end other work while it starts', async () => {
   assert.deepEqual(order, ['outer', 'first'])
 })
 
-test('S10 work whose abort is being told does not start, although a listener makes room for it', async () => {
+test('S10 work that is being aborted does not start, although a listener makes room for it', async () => {
   const permits = new Capacity({ loop: { permits: 1, reserved: 1 } })
   const dispatcher = dispatcherOf({ permits })
   const { work, started, finish } = bench()
@@ -562,7 +562,7 @@ test('S82 a timeout that is tried again is not an outcome; the last one is, at o
   assert.deepEqual([dispatcher.stats().stopping, kernel.clock.pending], [0, 0])
 })
 
-test('what a job throws is wrapped for the caller, what the runner makes is not', async () => {
+test('an error of a job is wrapped for the caller, an error of the runner is not', async () => {
   const kernel = testKernel()
   const dispatcher = dispatcherOf({ kernel, slots: 1, timeout: 100 })
   const wrapFailure = (thrown: unknown): Error => new Error('the job failed', { cause: thrown })

@@ -214,7 +214,7 @@ test('I1 I2 I4 I5: any sequence gives the order of the model and keeps the accou
   )
 })
 
-test('the aging bound: with one tenant nothing is overtaken by what came priority × aging later', async () => {
+test('the aging bound: with one tenant, work is overtaken only by work that came less than priority × aging later', async () => {
   const arrival = fc.record({
     priority,
     after: fc.integer({ min: 0, max: 80 }),

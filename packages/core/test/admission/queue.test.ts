@@ -25,7 +25,7 @@ test('S31 FIFO inside a priority', () => {
   assert.deepEqual(serveAll(queue), [0, 1, 2, 3, 4, 5])
 })
 
-test('S32 priority 0 is next although ten others wait', () => {
+test('S32 priority 0 is next although ten requests wait', () => {
   const queue = new AdmissionQueue<string>()
   for (let i = 0; i < 10; i++) enqueue(queue, `p1 ${i}`, 1)
   enqueue(queue, 'p0', 0)
@@ -68,7 +68,7 @@ test('S34 without aging the same p3 never starts: the test is able to fail', asy
   assert.equal(await startOfBackground(Infinity, 2_000), undefined)
 })
 
-test('S35 a removed entry never starts, frees its seat, and the order of the others is kept', () => {
+test('S35 a removed entry never starts, frees its seat, and the remaining order is kept', () => {
   const queue = new AdmissionQueue<number>({ capacity: 2000 })
   const entries = Array.from({ length: 1000 }, (_, i) => enqueue(queue, i))
   assert.equal(entries[500]!.remove(), true)
@@ -204,7 +204,7 @@ test('S46 the hint is the time until the load has fallen to half, at the measure
   assert.equal(queue.retryAfter(), 9000, 'a stall is told while it lasts')
 })
 
-test('S46 who comes back after the hinted time is admitted', async () => {
+test('S46 a client that comes back after the hinted time is admitted', async () => {
   const kernel = testKernel()
   const queue = new AdmissionQueue<number>({ kernel, capacity: 8 })
   while (queue.tryReserve()?.fill(0)) continue
@@ -260,7 +260,7 @@ test('S50 I4: after the overload everything is accepted again, and refusals were
   )
 })
 
-test('tenants: the cap of one does not touch another, and its hint says whose share is full', () => {
+test('tenants: the cap of one does not affect another, and its hint names the share that is full', () => {
   const queue = new AdmissionQueue<number>({ capacity: 32, tenants: { capacity: 2 } })
   const seats = [queue.reserve({ tenant: 'ada' }), queue.reserve({ tenant: 'ada' })]
   assert.throws(() => queue.reserve({ tenant: 'ada' }), /Tenant "ada" in Queue has used its share/)
@@ -271,7 +271,7 @@ test('tenants: the cap of one does not touch another, and its hint says whose sh
   queue.reserve({ tenant: 'ada' })
 })
 
-test('tenants: fair between those who wait, with a limit of what one may run', () => {
+test('tenants: waiting tenants take turns, with a limit of running work for each', () => {
   const queue = new AdmissionQueue<string>({ capacity: 100, tenants: { running: 2 } })
   for (let i = 0; i < 20; i++) queue.reserve({ tenant: 'flood' }).fill(`flood ${i}`)
   queue.reserve({ tenant: 'ada' }).fill('ada 0')
@@ -291,7 +291,7 @@ test('tenants: weights must be positive', () => {
   assert.equal(queue.used, 0)
 })
 
-test('take() passes over what lacks something, and gives permits back with finish() and park()', () => {
+test('take() skips entries that lack a permit, and finish() and park() return permits', () => {
   const permits = new Capacity({ resources: { gpu: 1 } })
   const queue = new AdmissionQueue<string>({ permits })
   queue.reserve().fill('gpu', { needs: { gpu: 1 } })
@@ -312,7 +312,7 @@ test('take() passes over what lacks something, and gives permits back with finis
   assert.equal(permits.stats()['gpu']!.used, 0)
 })
 
-test('what could never start is refused before it has a seat', () => {
+test('work that could never start is refused before it has a seat', () => {
   const queue = new AdmissionQueue<string>({ permits: new Capacity({ resources: { gpu: 1 } }) })
   assert.throws(() => queue.check({ needs: { gpu: 2 } }, 1), withCode('HDL_WOULD_DEADLOCK'))
   const seat = queue.reserve()
@@ -320,7 +320,7 @@ test('what could never start is refused before it has a seat', () => {
   assert.ok(seat.held)
 })
 
-test('drain closes the door; what was admitted goes on, what was reserved too until it is sealed', async () => {
+test('drain closes the door; admitted work continues, reserved work too until it is sealed', async () => {
   const queue = new AdmissionQueue<string>({ name: 'inference' })
   enqueue(queue, 'queued')
   const reserved = queue.reserve()

@@ -125,7 +125,7 @@ test('F2: long work counts as long as it runs, so permits are shared, not starts
   }
 })
 
-test('F3 S34: the first of a lane is overtaken only by what arrives less than priority × aging after it', () => {
+test('F3 S34: the first of a lane is overtaken only by entries that arrive less than priority × aging after it', () => {
   for (const [arrival, first] of [
     [299, 'p1'],
     [300, 'p0'],
@@ -161,7 +161,7 @@ test('F4: a tenant at its running limit is passed over, and is next again when s
   assert.equal(start(), 'a1')
 })
 
-test('S39: what is resumed or moved is sorted in by its arrival', () => {
+test('S39: resumed and moved entries are sorted in by their arrival', () => {
   const { add, lanes, start } = setUp()
   const p = tenant('p')
   const background = add(p, 5)

@@ -43,7 +43,7 @@ test('the signal is made on first use; the first reason stays', () => {
   assert.equal(shield(attempt), false)
 })
 
-test('a job cannot reach by a cast what stops its timeout, frees its permits or ends it', () => {
+test('a job cannot use a cast to stop its timeout, free its permits or end its attempt', () => {
   const attempt: object = new Kit().submit(new Entry('entry')).current!
   const names = new Set<string>()
   for (let each: object = attempt; each !== Object.prototype; each = Object.getPrototypeOf(each)) {

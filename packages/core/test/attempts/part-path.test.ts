@@ -45,7 +45,7 @@ test('a step is separated from the name of its node, an element is not', () => {
   assert.equal(joinPath('order', '', '/'), 'order')
 })
 
-test('a node whose name could be that of a part is recognised', () => {
+test('a node whose name looks like that of a part is recognized', () => {
   assert.equal(looksLikePart('order run:a#0', ' '), true)
   assert.equal(looksLikePart('order/sleep#0', '/'), true)
   assert.equal(looksLikePart('a[1]', '/'), true)
@@ -87,7 +87,7 @@ test('the path of a step of an earlier version is read as the path it has today'
   assert.equal(currentPath(''), '')
 })
 
-test('a step that few others are around has the path with all names', () => {
+test('a step in a small group has the path with all names', () => {
   assert.equal(nestedPaths('[12]', 30).now, nestedPaths('[12]', 30).before)
   assert.match(nestedPaths('', 60).now, /^~[\w-]{22}(?:\/run:deep#\d)+$/)
 })

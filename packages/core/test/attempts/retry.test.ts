@@ -9,13 +9,13 @@ import {
   retryAfter,
 } from '../../src/attempts/retry.ts'
 
-test('20 back-off bounds: doubling from the base, capped at 60 s', () => {
+test('back-off bounds: doubling from the base, capped at 60 s', () => {
   const delays = Array.from({ length: 8 }, (_, n) => backoff(n, 1_000, { next: () => 1 }))
   assert.deepEqual(delays, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
   assert.equal(backoff(7, 1_000, { next: () => 0 }), 0)
 })
 
-test('21 the jitter is uniform: Kolmogorov-Smirnov over 1,000 draws at attempt 3', () => {
+test('the jitter is uniform: Kolmogorov-Smirnov over 1,000 draws at attempt 3', () => {
   const random = seededRandom(21)
   const draws = Array.from({ length: 1_000 }, () => backoff(3, 1_000, random) / 8_000).toSorted(
     (a, b) => a - b,
@@ -34,7 +34,7 @@ test('final errors and retryAfter', () => {
   assert.equal(requestedDelay({ retryAfter: 'soon' }), undefined)
 })
 
-test('final() takes anything: what is not an object becomes an error with that message', () => {
+test('final() takes anything: a value that is not an object becomes an error with that message', () => {
   const text = final('no such version')
   assert.ok(text instanceof Error)
   assert.equal(text.message, 'no such version')

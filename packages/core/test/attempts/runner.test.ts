@@ -62,7 +62,7 @@ test('A4: each attempt has the whole timeout; queueing and back-off do not count
   assert.ok(isError((entry.errors[1] as { made: unknown }).made, 'HDL_TIMEOUT'))
 })
 
-test('A4: an entry that waits for its place has its deadline set by hand, and its neighbours keep theirs', async () => {
+test('A4: an entry that waits for its place has a deadline of its own, and its neighbours keep theirs', async () => {
   const kit = new Kit({ permits: 3 })
   const loop = kit.submit(new Entry('loop', { timeout: 50 }))
   const thread = kit.submit(new Entry('thread', { timeout: 50 }))
@@ -305,7 +305,7 @@ test('an attempt that settles or is abandoned while it is suspended gives nothin
   assert.deepEqual([kit.room.used, kit.runner.suspended, kit.clock.pending], [0, 0, 0])
 })
 
-test('a suspension ends with its attempt: the next attempt starts as any other', async () => {
+test('a suspension ends with its attempt: the next attempt starts normally', async () => {
   const kit = new Kit()
   const entry = kit.submit(new Entry('entry', { retries: 1 }))
   suspendAttempt(entry.current!)

@@ -134,7 +134,7 @@ async function playFamily(
   }
 }
 
-test('C7: every order of any two operations on a parent and what is derived from it', async () => {
+test('C7: every order of any two operations on a parent and its derived entries', async () => {
   let runs = 0
   for (const first of verbs) {
     for (const second of verbs) {
@@ -144,7 +144,7 @@ test('C7: every order of any two operations on a parent and what is derived from
   assert.ok(runs > 500, `${runs} orders`)
 })
 
-test('C7: random programs on a family, in random orders of what the tier does', async () => {
+test('C7: random programs on a family, in random orders of tier operations', async () => {
   const programs = fc.array(fc.constantFrom(...verbs), { minLength: 2, maxLength: 7 })
   const picks = fc.array(fc.nat(1000), { maxLength: 60 })
   for (const options of [{}, { maxBytes: 1 }, { maxBytes: 1, maxPending: 1 }]) {

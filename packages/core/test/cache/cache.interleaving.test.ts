@@ -61,7 +61,7 @@ test('B5: also when changes and reads wait for room', async () => {
   await playRandom(400, { maxPending: 1, maxReads: 1, impatient: true })
 })
 
-test('B4: also when the tier refuses: what could not be written is deleted, and stays so', async () => {
+test('B4: also when the tier refuses: an entry that could not be written is deleted, and stays deleted', async () => {
   await playRandom(600, { failures: true, impatient: true })
 })
 

@@ -6,7 +6,7 @@ import { HeldTier } from './held-tier.ts'
 import { leftovers, nothing, openBench, openCold } from './support.ts'
 import { serviceConformance } from '../../src/testing/service-conformance.ts'
 
-test('S21 delete beats a slow read: the value is in neither tier afterwards', async () => {
+test('S21 delete beats a slow read: afterwards the value is in neither tier', async () => {
   const bench = await openCold({ key: 'old' })
   const { cache, tier, clock } = bench
   const slow = cache.get('key')
@@ -113,7 +113,7 @@ test('S24 clear while a read is in flight: nothing comes back', async () => {
   assert.equal(tier.inner.stats().entries, 0)
 })
 
-test('clear waits for a write under way, and what is set after it stays', async () => {
+test('clear waits for a write under way, and a value set after it stays', async () => {
   const bench = await openBench()
   const { cache, tier, clock } = bench
   tier.isHolding = true
@@ -149,7 +149,7 @@ test('S25 fifty gets of a cold key are one read of the tier and fifty equal answ
   assert.deepEqual(leftovers(bench), nothing)
 })
 
-test('C4: a caller that leaves does not take the others with it; the last one ends the read', async () => {
+test('C4: a caller that leaves does not affect the others; the last one ends the read', async () => {
   const bench = await openCold({ key: 'value' })
   const { cache, tier, clock } = bench
   const first = new AbortController()
@@ -322,7 +322,7 @@ test('C4: getOrCompute computes once, and the signal aborts when the last caller
   assert.deepEqual(leftovers(bench), nothing)
 })
 
-test('C5: a computed value does not replace what was set, nor come back after a delete', async () => {
+test('C5: a computed value does not replace one that was set, nor come back after a delete', async () => {
   const { cache, clock } = await openBench()
   for (const change of ['set', 'delete'] as const) {
     const made = Promise.withResolvers<string>()
@@ -339,7 +339,7 @@ test('C5: a computed value does not replace what was set, nor come back after a 
   }
 })
 
-test('getOrCompute reads the tier first, and goes on without it when it cannot be read', async () => {
+test('getOrCompute reads the tier first, and computes without it when it cannot be read', async () => {
   const bench = await openCold({ key: 'stored' })
   const { cache, tier, clock } = bench
   const compute = (): string => 'computed'
@@ -443,7 +443,7 @@ test('B5: bytes on their way are bounded as well', async () => {
   assert.deepEqual(leftovers(bench), nothing)
 })
 
-test('reads of the tier are bounded; further ones wait their turn', async () => {
+test('reads of the tier are bounded; further reads wait their turn', async () => {
   const bench = await openCold({ a: '1', b: '2', c: '3' }, { maxReads: 1 })
   const { cache, tier, clock } = bench
   const gets = ['a', 'b', 'c'].map((key) => cache.get(key))
@@ -598,7 +598,7 @@ test('S29 time to live, on the injected clock, in both tiers', async () => {
   assert.equal(bench.clock.pending, 0, 'nothing waits for the end of an entry')
 })
 
-test('has looks without reading and without counting as a use', async () => {
+test('has() checks without reading and without counting as a use', async () => {
   const bench = await openCold({ key: 'value' }, { maxEntries: 1 })
   const { cache, tier, clock } = bench
   const has = [cache.has('key'), cache.has('key'), cache.has('absent')]
@@ -619,7 +619,7 @@ test('has looks without reading and without counting as a use', async () => {
   assert.deepEqual(leftovers(bench), nothing)
 })
 
-test('what the tier said about a key counts until the key changes', async () => {
+test("the tier's answer about a key counts until the key changes", async () => {
   const bench = await openBench({ maxBytes: 1 })
   const { cache, clock } = bench
   const made = Promise.withResolvers<string>()
@@ -644,7 +644,7 @@ test('delete says whether there was something, also when only the tier knows', a
   assert.equal(await cache.delete('warm'), true)
 })
 
-test('C7: replacing, deleting or clearing a parent ends what was derived from it', async () => {
+test('C7: replacing, deleting or clearing a parent ends its derived entries', async () => {
   const bench = await openBench()
   const { cache, tier } = bench
   for (const end of ['set', 'delete', 'clear'] as const) {
@@ -846,7 +846,7 @@ test('a value that cannot be read back is a miss, and is removed', async () => {
   assert.equal(await tier.inner.peek('key'), undefined)
 })
 
-test('stop() writes what is pending, ends what waits and refuses what comes later', async () => {
+test('stop() writes pending entries, ends waits and refuses later calls', async () => {
   const bench = await openCold({ cold: 'value' }, { maxPending: 1 })
   const { cache, tier, clock } = bench
   const set = cache.set('key', 'value')
@@ -917,7 +917,7 @@ test('`await using` stops it, and a tier that cannot be opened is reported', asy
   await assert.rejects(openCache({ tier: new BrokenTier() }), { message: 'no disk' })
 })
 
-test('stats tell where answers came from', async () => {
+test('stats count the sources of answers', async () => {
   const { cache } = await openBench()
   await cache.get('absent')
   await cache.set('key', 'value')

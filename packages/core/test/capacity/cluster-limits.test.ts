@@ -38,7 +38,7 @@ function setUp(records = new FakeRecords(), server = 'one') {
   return { clock, capacity, records, limits, run }
 }
 
-test('E4: what waits here is announced at once, and starts when the store has confirmed the share', async () => {
+test('E4: a waiting request is announced at once, and starts when the store has confirmed the share', async () => {
   const { clock, limits, records, run } = setUp()
   await limits.start()
   await clock.settle()
@@ -64,7 +64,7 @@ test('E4: what waits here is announced at once, and starts when the store has co
   assert.equal(clock.pending, 0)
 })
 
-test('E1: without the store nothing starts after ttl − margin; what waited starts when the store is back', async () => {
+test('E1: without the store nothing starts after ttl − margin; waiting requests start when the store is back', async () => {
   const { clock, limits, records, run } = setUp()
   await limits.start()
   run.add('a', { needs: { license: 1 } })
@@ -118,7 +118,7 @@ test('E2: the share of a server that is silent for a ttl is divided, and not ear
   await limits.stop()
 })
 
-test('E5: a server that stops gives its share back, and keeps what still runs until the ttl is over', async () => {
+test('E5: a server that stops gives its share back, but keeps the permits of running attempts until the ttl is over', async () => {
   const { clock, limits, records, run } = setUp()
   await limits.start()
   for (const name of ['a', 'b']) run.add(name, { needs: { license: 1 } })
@@ -167,7 +167,7 @@ test('a limit of the cluster is a whole number of permits, and belongs to the se
   assert.throws(() => server.run.add('three', { needs: { license: 3 } }), /only 2/)
 })
 
-test('without other servers the whole limit holds for the process', () => {
+test('without other servers the process has the whole limit', () => {
   const { clock, capacity } = newCapacity({ resources: { license } })
   const run = new FakeRun(capacity, clock)
   for (const name of ['a', 'b', 'c']) run.add(name, { needs: { license: 1 } })

@@ -60,7 +60,7 @@ test('K5 the cost of a start does not grow with the number of keys', () => {
   assert.ok(many <= few + 1, `${few} and ${many} moves`)
 })
 
-test('K5 nor where all keys want one more scarce thing', () => {
+test('K5 a start costs as little where all keys need one more scarce resource', () => {
   const few = movesOfAStart(1_000, { db: 4 })
   const many = movesOfAStart(20_000, { db: 4 })
   assert.ok(many <= few + 1, `${few} and ${many} moves`)
@@ -89,7 +89,7 @@ function movesBesideTwo(keys: number, permits: number): number {
 }
 
 for (const permits of [1, 4]) {
-  test(`K5 nor where keys want one of two scarce things, or both: ${permits} of each`, () => {
+  test(`K5 a start costs as little where keys need one of two scarce resources, or both: ${permits} of each`, () => {
     const few = movesBesideTwo(500, permits)
     const many = movesBesideTwo(4_000, permits)
     assert.ok(many <= 1.5 * few, `${few} and ${many} moves`)

@@ -38,7 +38,7 @@ test('I3 aging decides between priorities: the old one of priority 2 goes before
   assert.deepEqual(run.pump(), ['old'])
 })
 
-test('I3 aging does nothing inside a priority: an old root waits for younger ones that are deeper', async () => {
+test('I3 aging does nothing inside a priority: an old root waits for younger nodes that are deeper', async () => {
   const { clock, capacity } = newCapacity()
   const run = new FakeRun(capacity, clock, { concurrency: 1, aging: 100 })
   run.add('busy')
@@ -50,7 +50,7 @@ test('I3 aging does nothing inside a priority: an old root waits for younger one
   assert.deepEqual(run.pump(), ['leaf'])
 })
 
-test('I2 S38 a lane that lacks something keeps no other lane from running, and holds nothing', () => {
+test('I2 S38 a lane that lacks a permit keeps no other lane from running, and holds nothing', () => {
   const { clock, capacity } = newCapacity()
   const run = new FakeRun(capacity, clock, { concurrency: 2, resources: { gpu: 1 } })
   run.add('g1', { needs: { gpu: 1 } })
@@ -62,7 +62,7 @@ test('I2 S38 a lane that lacks something keeps no other lane from running, and h
   assert.deepEqual(run.pump(), ['g2'])
 })
 
-test('I2 a heavy entry is not starved by light ones that came later', () => {
+test('I2 a heavy entry is not starved by light entries that came later', () => {
   const { clock, capacity } = newCapacity()
   const run = new FakeRun(capacity, clock, { resources: { cpu: 2 } })
   run.add('l1', { needs: { cpu: 1 } })
@@ -105,7 +105,7 @@ test('a limit for each key: keys do not wait for each other', () => {
   assert.deepEqual(run.pump(), ['a2'])
 })
 
-test('C1 runs of equal priority take turns on what the process has, by when they began to wait', () => {
+test('C1 runs of equal priority take turns on the permits of the process, by when they began to wait', () => {
   const { clock, capacity } = newCapacity({ loop: 1 })
   const one = new FakeRun(capacity, clock)
   const two = new FakeRun(capacity, clock)
@@ -179,7 +179,7 @@ test('K2 a rate: the next one starts when the window has moved, without a call f
   assert.equal(clock.pending, 0)
 })
 
-test('K3 a rate whose window moves between two looks at the clock calls all the same', async () => {
+test('K3 a rate whose window moves between two readings of the clock is still called back', async () => {
   const { clock, capacity } = newCapacity()
   // A look takes time, as it does on a busy machine.
   let ahead = 0
@@ -195,7 +195,7 @@ test('K3 a rate whose window moves between two looks at the clock calls all the 
   }
 })
 
-test('what a short job takes of a thread is a part of it', () => {
+test('a short job takes a fraction of a thread', () => {
   const { clock, capacity } = newCapacity({ thread: 1 })
   const run = new FakeRun(capacity, clock)
   const short = { place: 'thread', share: () => 1024, shareKey: 'short' } as const
@@ -238,7 +238,7 @@ test('a lane that nothing waits in or runs for is forgotten where lanes are swep
   assert.equal(run.pump()[0], 'again', 'an entry that is tried again finds its lane again')
 })
 
-test('K5: elements with 100,000 keys leave no lanes behind, and limits for each key hold meanwhile', () => {
+test('K5: elements with 100,000 keys leave no lanes behind, and limits for each key hold throughout', () => {
   const { clock, capacity } = newCapacity()
   const run = new FakeRun(capacity, clock, { resources: { tenant: { each: 1 }, db: 40 } })
   const node = run.add('node', { needs: { tenant: 'kept' } })

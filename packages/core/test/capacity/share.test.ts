@@ -25,7 +25,7 @@ const ask = (question: Partial<ShareQuestion>) =>
     ...question,
   })
 
-test('H2: alone it takes what it wants, and keeps it while no other needs it', () => {
+test('H2: alone it takes what it needs, and keeps it while no other server needs it', () => {
   assert.equal(ask({ need: 1 }).allowed, 4)
   assert.deepEqual(ask({ own: share(4, 4), used: 1 }), {
     allowed: 4,
@@ -35,7 +35,7 @@ test('H2: alone it takes what it wants, and keeps it while no other needs it', (
   assert.equal(ask({}).share.count, 0)
 })
 
-test('H3: while another lacks its part it starts nothing above its own, and counts what still runs', () => {
+test('H3: while another server lacks its part it starts nothing above its own, and counts running attempts', () => {
   const others = [['a', share(0, 4, { isShort: true, since: 7 })]] as const
   const { allowed, share: next } = ask({ own: share(4, 4), used: 4, need: 1, others })
   assert.deepEqual([allowed, next.count], [2, 4])
@@ -43,7 +43,7 @@ test('H3: while another lacks its part it starts nothing above its own, and coun
   assert.equal(ask({ own: share(3, 4), used: 1, need: 1, others }).share.count, 2)
 })
 
-test('H3: what one server does not want is divided among the others', () => {
+test('H3: the unused share of one server is divided among the others', () => {
   const others = [
     ['a', share(0, 10, { isShort: true, since: 7, limit: 10 })],
     ['c', share(1, 1, { limit: 10 })],
@@ -69,7 +69,7 @@ test('H4: one permit for two servers that want it: the one that has waited longe
   assert.equal(ask({ limit, own: longer, need: 1, others: waiting, turn: 11 }).allowed, 1)
 })
 
-test('H4: of those that have a permit, the one that has had it longest makes room', () => {
+test('H4: among servers that have a permit, the one that has had it longest makes room', () => {
   const limit = 2
   const waiting = ['a', share(0, 2, { isShort: true, since: 9, limit })] as const
   const earlier = ['c', share(1, 2, { since: 3, limit })] as const
@@ -79,7 +79,7 @@ test('H4: of those that have a permit, the one that has had it longest makes roo
   assert.equal(ask({ ...question, others: [waiting, later] }).allowed, 0)
 })
 
-test('H4: an attempt that needs many permits gets them, however many small ones wait elsewhere', () => {
+test('H4: an attempt that needs many permits gets them, however many small attempts wait elsewhere', () => {
   const large = [['a', share(0, 4, { need: 3, isShort: true, since: 7 })]] as const
   assert.equal(ask({ own: share(4, 4), used: 0, need: 1, others: large }).allowed, 1)
   const small = [['a', share(2, 4)]] as const

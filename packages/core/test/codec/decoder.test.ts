@@ -9,7 +9,7 @@ const damaged = {
   message: /A stored value could not be read: at byte \d+/,
 }
 
-test('what ends too early, goes on too long or makes no sense is refused', () => {
+test('data that ends too early, is too long or is invalid is refused', () => {
   const whole = encode({ list: [1, 'two', 3.5, new Uint8Array(20)], map: new Map([[1, 2]]) })
   for (let length = 0; length < whole.length; length++) {
     assert.throws(() => decode(whole.slice(0, length)), damaged, `cut at ${length}`)

@@ -7,7 +7,7 @@ import { Encoder } from '../../src/codec/encoder.ts'
 import { smallInt, Tag } from '../../src/codec/tags.ts'
 import { decode, encode } from './support.ts'
 
-test('plain data comes back as it was', () => {
+test('plain data is read back unchanged', () => {
   const values: unknown[] = [
     null,
     true,
@@ -54,7 +54,7 @@ function hasInvalidDate(value: unknown): boolean {
   return inspect(value, { depth: Infinity }).includes('Invalid Date')
 }
 
-test('property: plain data comes back as it was, however it is cut into steps', () => {
+test('property: plain data is read back unchanged, however it is cut into steps', () => {
   const any = fc.anything({
     withBigInt: true,
     withDate: true,
@@ -81,7 +81,7 @@ function sameSparse(actual: unknown, expected: readonly unknown[]): void {
   assert.deepEqual(Object.entries(actual), Object.entries(expected))
 }
 
-test('property: an array with holes comes back as it was, and takes bytes for its items only', () => {
+test('property: an array with holes is read back unchanged, and takes bytes for its items only', () => {
   const gap = fc.oneof(fc.nat(3), fc.nat(5_000), fc.nat(300_000), fc.nat(900_000_000))
   const item = fc.record({ gap, value: fc.constantFrom(undefined, null, 0, 'text', [1], {}) })
   const budget = fc.constantFrom(1, 1_000, 100_000, Infinity)
@@ -135,7 +135,7 @@ test('values of before the tag for many holes are read', () => {
   sameSparse(decode(old), [, , 5, ,]) // oxlint-disable-line no-sparse-arrays -- holes are what is tested
 })
 
-test('views come back as what they show, without the rest of their memory', () => {
+test('views are read back as the bytes they show, without the rest of their memory', () => {
   const memory = new Uint8Array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   assert.deepEqual(decode(encode(memory.subarray(3, 6))), new Uint8Array([3, 4, 5]))
   const view = decode(encode(new DataView(memory.buffer, 2, 4))) as DataView
@@ -195,7 +195,7 @@ test('the depth of a value is not limited', () => {
   assert.deepEqual([depth, back], [100_000, 'bottom'])
 })
 
-test('the limit is reported as soon as it is passed', () => {
+test('the limit is reported as soon as it is exceeded', () => {
   assert.throws(() => encode(new Uint8Array(5000), Infinity, 4000), {
     code: 'HDL_VALUE_TOO_LARGE',
     details: { key: 'key', bytes: 5008, limit: 4000 },

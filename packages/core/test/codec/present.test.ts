@@ -15,7 +15,7 @@ function found(items: readonly unknown[], most: number): { indices: number[]; ca
   return { indices, calls }
 }
 
-test('short holes are walked, and a call looks no further than it may', () => {
+test('short holes are walked, and a call walks no further than its limit', () => {
   const items: number[] = []
   for (const index of [3, 4, 9]) items[index] = index
   assert.deepEqual(found(items, 100), { indices: [3, 4, 9], calls: 3 })

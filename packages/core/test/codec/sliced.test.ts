@@ -57,7 +57,7 @@ test('a small value never leaves the tick', async () => {
 
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-test('3: what is written is a value that existed, or the write fails', async () => {
+test('the written value existed as a whole, or the write fails', async () => {
   const change = fc.record({
     turn: fc.integer({ min: 0, max: 30 }),
     where: fc.constantFrom('first', 'last', 'bytes', 'grow', 'key', 'map'),

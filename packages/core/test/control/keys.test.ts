@@ -123,7 +123,7 @@ test('seed 000 problem 7: keyboard input blocking shutdown: closing does not wai
 })
 
 test(
-  'I1: Ctrl+Z suspends with the terminal given back; after fg it is raw again and keys are heard',
+  'I1: Ctrl+Z suspends with the terminal restored; after fg it is raw again and keys work',
   { skip },
   async () => {
     const terminal = open(`set -m; ${program} dispose; ${afterwards}; fg >/dev/null; ${afterwards}`)
@@ -193,7 +193,7 @@ test('an error of the input (the terminal was closed) ends the listening, not th
   assert.equal(listener.active, false)
 })
 
-test('a key that closes the listener is the last one heard', async () => {
+test('a key that closes the listener is the last one received', async () => {
   const input = new FakeTerminal()
   const keys: string[] = []
   const listener = listenKeys(asInput(input), (key) => {

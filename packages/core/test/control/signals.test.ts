@@ -65,7 +65,7 @@ test(
 )
 
 test(
-  'I1, P19: after the run neither signal kills the process or opens the inspector',
+  'I1, P19: after the run no signal kills the process or opens the inspector',
   { skip },
   async () => {
     const program = new Program('without own handler')
@@ -92,7 +92,7 @@ test('disposing one target leaves the others', { skip }, async () => {
 })
 
 test(
-  'I3: a target that throws does not keep the others from being told, and its error is not lost',
+  'I3: a target that throws does not keep the others from being notified, and its error is not lost',
   { skip },
   async () => {
     const program = new Program()
@@ -139,7 +139,7 @@ test('seed 000 problem 9: signal handlers in non-main thread are skipped with a 
 })
 
 test(
-  'seed 000 problem 9: signal handlers in non-main thread leave those of the main thread working',
+  'seed 000 problem 9: signal handlers outside of the main thread leave those of the main thread working',
   { skip },
   async () => {
     const program = new Program()

@@ -12,7 +12,7 @@ test('a new file is made, and nothing else', async () => {
   assert.deepEqual(folder.names(), ['state.json'])
 })
 
-test('bytes are written as they are', async () => {
+test('bytes are written unchanged', async () => {
   using folder = new Folder()
   const bytes = Buffer.from([0xef, 0xbb, 0xbf, 0x0d, 0x0a, 0x00, 0xff])
   await writeAtomic(folder.at('raw'), bytes)

@@ -45,7 +45,7 @@ test('an intent is read back as it was written', async () => {
   assert.deepEqual(await readIntent(files.intent), intent)
 })
 
-test('restoring can be repeated, also over what an interrupted attempt left', async () => {
+test('restoring can be repeated, also after an interrupted attempt', async () => {
   using folder = new Folder()
   const { files, intent } = await begin(folder)
   folder.write('.file.tmp', 'half of the orig')

@@ -8,7 +8,7 @@ import { makeFolder, makeFolderNow } from '../../src/files/make-folder.ts'
 const ways = { makeFolder, makeFolderNow: async (folder: string) => makeFolderNow(folder) }
 
 for (const [name, make] of Object.entries(ways)) {
-  test(`${name}: makes the folders above, and is content with those that are there`, async () => {
+  test(`${name}: makes the folders above, and accepts existing ones`, async () => {
     const root = mkdtempSync(path.join(os.tmpdir(), 'folders-'))
     try {
       const folder = path.join(root, 'a', 'b', 'c')

@@ -52,7 +52,7 @@ test('a rename that has just happened is undone', () => {
   if (process.platform !== 'win32') assert.equal(fs.statSync(file).mode & 0o7777, 0o640)
 })
 
-test('what appears afterwards is removed by the next recovery, which does not mind later edits', async () => {
+test('a file that appears afterwards is removed by the next recovery, which ignores later edits', async () => {
   using folder = new Folder()
   const { file, files, intent } = begin(folder)
   restoreNow(files, intent, false)

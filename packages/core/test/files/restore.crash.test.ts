@@ -60,7 +60,7 @@ test('I3: killed ahead of any operation on files while it changes and restores: 
 })
 
 test(
-  'I2, I3: SIGINT ahead of any operation on files while it changes and restores: all files are as they were at once',
+  'I2, I3: SIGINT before any file operation of a change or a restore: all files are restored at once',
   { skip: onWindows },
   async () => {
     await everyPoint(

@@ -157,7 +157,7 @@ test('S67 C: a second start after a kill does not take the changed file for the 
   assert.deepEqual(tree.traces(), [])
 })
 
-test('S68 F: an edit meanwhile is kept, and so is the original', async () => {
+test('S68 F: an edit before the restore is kept, and so is the original', async () => {
   using tree = new Tree()
   await using registry = await RestoreRegistry.open(tree.journal)
   const change = await registry.change(tree.file(), 'pinned')
@@ -178,7 +178,7 @@ test('S68 F: an edit meanwhile is kept, and so is the original', async () => {
   assert.equal(again.path, fs.realpathSync(tree.file()))
 })
 
-test('S68 F: a file that was deleted meanwhile is a conflict too', async () => {
+test('S68 F: a file that was deleted before the restore is a conflict too', async () => {
   using tree = new Tree()
   await using registry = await RestoreRegistry.open(tree.journal)
   const change = await registry.change(tree.file(), 'pinned')
@@ -209,7 +209,7 @@ test('S68 F: an edit before the next start is reported once, and the other files
 })
 
 test(
-  'S68 F: an edit before a signal is kept and told; the others are restored',
+  'S68 F: an edit before a signal is kept and reported; the other files are restored',
   { skip: onWindows },
   async () => {
     using tree = new Tree()
@@ -240,7 +240,7 @@ test('S70 errors are typed, and nothing is left behind', async () => {
   assert.equal(registry.stats().changed, 0)
 })
 
-test('S70 a failure of any operation on files (no space) while it changes leaves the file as it was', async () => {
+test('S70 a failure of any file operation (no space) during a change leaves the file unchanged', async () => {
   using tree = new Tree()
   await using registry = await RestoreRegistry.open(tree.journal)
   const before = listeners()
@@ -357,7 +357,7 @@ test('I5: a folder in use is refused, in this process and by another, and recove
   assert.equal(registry.recovered.restored.length, 5)
 })
 
-test('close() restores everything, also a change that is just being made, and refuses new ones', async () => {
+test('close() restores everything, also a change under way, and refuses new changes', async () => {
   using tree = new Tree()
   const registry = await RestoreRegistry.open(tree.journal)
   await registry.change(tree.file(names[0]), 'first')

@@ -12,7 +12,7 @@ test('text and bytes keep their content, and survive a copy to another thread', 
   }
 })
 
-test('what is not a content type, or not data, is refused', () => {
+test('a value that is not a content type, or not data, is refused', () => {
   const wrong = (error: unknown): boolean => isError(error, 'HDL_BAD_OPTION')
   for (const type of ['', 'svg', 'a/b\r\nx: y', 'text/plain;ü', 7]) {
     assert.throws(() => bytes('x', type as string), wrong, String(type))

@@ -34,7 +34,7 @@ test('an unknown dependency is refused with a suggestion', () => {
   assert.equal(g.size, 1, 'nothing was added')
 })
 
-test('only() keeps these nodes and what they depend on, in the order of the graph', () => {
+test('only() keeps these nodes and their dependencies, in the order of the graph', () => {
   const g = new Graph()
   const a = g.add('a', one)
   const b = g.add('build', one, { after: [a] })

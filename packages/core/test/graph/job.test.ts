@@ -71,7 +71,7 @@ test('a loop job and a thread job of one name are refused: a thread would find t
   assert.equal(jobsOf(module).get('a')!.place, 'loop', 'the first definition stays')
 })
 
-test('two loop jobs of one name are allowed: no thread looks them up', () => {
+test('two loop jobs of one name are allowed: no thread looks them up by name', () => {
   const module = 'file:///loops.ts'
   job({ name: 'a', module }, () => 1)
   job({ name: 'a', module }, () => 2)

@@ -9,7 +9,7 @@ import { tellSecret } from './fixtures/redact-jobs.ts'
 const card = '4111 1111 "gold"'
 const input = { user: 'ada', pay: { card, codes: [987_654, 'x'] } }
 
-test('what the named fields of the input hold is replaced in texts, also as JSON writes it', () => {
+test('values of the named input fields are replaced in texts, also in their JSON form', () => {
   const redact = textRedaction(['pay'], input)
   assert.equal(redact(`card ${card} of ada`), 'card [redacted] of ada')
   const written = '{"user":"ada","pay":{"card":"[redacted]","codes":[[redacted],"x"]}}'
@@ -116,7 +116,7 @@ test('a long progress text is cut after it was redacted, on the loop and in a th
   })
 })
 
-test('an option that is neither true nor names of fields is refused', () => {
+test('an option that is neither true nor a list of field names is refused', () => {
   for (const redact of [false, 'card', [1], {}] as unknown as Redact[]) {
     assert.throws(() => job({ name: 'pay', redact }, () => 1), { code: 'HDL_BAD_OPTION' })
   }

@@ -50,7 +50,7 @@ for (const [name, input] of Object.entries(schemas)) {
   })
 }
 
-test('zod: the job gets defaults and what a transform makes; the node is given what the schema takes', async () => {
+test('zod: the job gets defaults and transformed values; the node takes the input type of the schema', async () => {
   const input = z.object({ n: z.string().transform(Number), tenant: z.string().default('acme') })
   const add = job({ name: 'add', input }, ({ n, tenant }) => `${tenant} ${n + 1}`)
   const graph = new Graph()

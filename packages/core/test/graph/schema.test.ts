@@ -33,7 +33,7 @@ test('a wrong input is refused with the path of the field before anything starts
   assert.deepEqual(calls, [])
 })
 
-test('the job gets what the schema makes; an input that is made from results fails its node without a retry', async () => {
+test('the job gets the output of the schema; an input made from results that fails the schema fails its node without a retry', async () => {
   let calls = 0
   const pay = job({ name: 'pay', input: order, retries: 3 }, ({ amount }) => (calls++, amount))
   const graph = new Graph()
@@ -220,7 +220,7 @@ test('a schema that never answers is left after the timeout of its node, and at 
   assert.equal(clock.pending, 0)
 })
 
-test('needs is given what the schema makes of the input, in nodes, elements and steps', async () => {
+test('needs gets the output of the schema, in nodes, elements and steps', async () => {
   const seen: unknown[] = []
   const double: InputSchema<number, number> = {
     '~standard': {
@@ -252,7 +252,7 @@ test('needs is given what the schema makes of the input, in nodes, elements and 
   assert.deepEqual(await runs((graph) => graph.add('flow', flow)), expected)
 })
 
-test('an element whose needs cannot be found out fails alone', async () => {
+test('an element whose needs cannot be computed fails alone', async () => {
   const work = job(
     { name: 'work', input: order, retries: 3, retryBaseDelay: 1 },
     ({ amount }) => amount,

@@ -33,7 +33,7 @@ test('entry files check the version of Node first; besides that they only re-exp
   }
 })
 
-test('what a tier exports at run time is what its file says', async () => {
+test('a tier exports at run time exactly the names in its file', async () => {
   for (const tier of tiers) {
     const values = exportsOf(tier).filter(({ isType }) => !isType)
     assert.deepEqual(

@@ -9,7 +9,7 @@ const definition = /^ \*\s{1,2}([A-Z]{1,2}\d{1,2}) {2}\S/gm
 const quotation =
   /(?:\(|\/\*\* |\/\/ )((?:[A-Z]{1,2}\d)(?:(?:, | and | to )[A-Z]{1,2}\d)*)(?=[):]| \*\/|$)/gm
 
-test('an invariant of releases is defined once, and what comments quote is defined', () => {
+test('an invariant of releases is defined once, and every quoted one is defined', () => {
   const defined = new Map<string, string>()
   const twice: string[] = []
   const sources = files('packages/release/src/**/*.ts')

@@ -10,7 +10,7 @@ const linked = new Set(
   [...page.matchAll(/^- \[[^\]]+\]\(([^)]+)\): \S/gm)].map(([, link]) => link!),
 )
 
-test('llms.txt says what the docs say: else run `npm run format`', () => {
+test('llms.txt matches the docs: else run `npm run format`', () => {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/docs-llms.ts', '--check'], {
     cwd: root,
     encoding: 'utf8',

@@ -71,7 +71,7 @@ function isClass(value: unknown): value is new (options: unknown) => unknown {
   return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
 }
 
-test('every class refuses an option that it does not have, and what is not an object', async () => {
+test('every class refuses an unknown option, and a value that is not an object', async () => {
   for (const [name, value] of await values()) {
     if (!isClass(value) || plain.has(name)) continue
     assert.throws(() => new value(misspelt), { code: 'HDL_UNKNOWN_OPTION' }, name)
@@ -213,7 +213,7 @@ test('every object with options that is exported is in the table above', () => {
   assert.deepEqual(missing, [])
 })
 
-test('every object with options refuses a key that it does not have, and what is not an object', async () => {
+test('every object with options refuses an unknown key, and a value that is not an object', async () => {
   for (const [name, { call }] of Object.entries(checked)) {
     await assert.rejects(
       async () => await call(misspelt as never),
@@ -262,7 +262,7 @@ test('every option refuses a value of a kind that it does not take', async () =>
   }
 })
 
-test('what is wrong inside an option is named with its path and a suggestion', async () => {
+test('a wrong value inside an option is named with its path and a suggestion', async () => {
   const graph = (): Graph => new Graph()
   const mistakes: readonly (readonly [call: () => unknown, text: RegExp])[] = [
     [

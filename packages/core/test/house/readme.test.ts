@@ -5,7 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { read, root } from './tree.ts'
 
-test('the first program of the README runs as printed and prints what is printed below it', (t) => {
+test('the first program of the README runs as printed and prints the output below it', (t) => {
   const readme = read('README.md')
   const [, program] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const [, output] = /^```text\n([\s\S]*?)^```$/m.exec(readme.split(program ?? '')[1] ?? '') ?? []

@@ -168,7 +168,7 @@ test(
   },
 )
 
-test('S1: what changed since is installed over what is there', options, async (t) => {
+test('S1: packages that changed since are installed over the existing ones', options, async (t) => {
   const repository = new Repository(t)
   await repository.run()
   await t.test('a changed package.json', async () => {
@@ -231,7 +231,7 @@ test('a broken pinned Node is fetched again', options, async (t) => {
   assert.deepEqual(repository.calls, ['ci', 'node'])
 })
 
-test('S2: of several at once one installs and the others wait for it', options, async (t) => {
+test('S2: if several start at once, one installs and the others wait for it', options, async (t) => {
   const repository = new Repository(t)
   const first = repository.start(undefined, 'slow')
   await first.printed('installing')

@@ -66,7 +66,7 @@ for (const file of files('packages/core/src/**/*.ts')) {
   }
 }
 
-test('every public async function says what cancelling it leaves behind', () => {
+test('every public async function documents what cancelling it leaves behind', () => {
   const silent = declarations.filter(({ doc }) => !doc.includes('*Cancellation*:'))
   assert.deepEqual(
     silent.map(({ where }) => where),
@@ -75,7 +75,7 @@ test('every public async function says what cancelling it leaves behind', () => 
   )
 })
 
-test('every public function that waits says who goes first', () => {
+test('every public function that waits documents which caller goes first', () => {
   const silent = declarations.filter(
     ({ doc, signature }) =>
       [...waiting].some((name) => new RegExp(`\\b${name}\\b`).test(signature)) &&

@@ -11,7 +11,7 @@ const moves = fc.array(
   }),
 )
 
-test('counts are those of the last state of each node', () => {
+test('counts are by the last state of each node', () => {
   fc.assert(
     fc.property(moves, (steps) => {
       const counted = new CountFold()
@@ -55,7 +55,7 @@ test('a node that starts again is not ended, and is blocked no more', () => {
   assert.deepEqual([node?.endedAt, node?.blockedBy, node?.readyAt], [undefined, undefined, 6])
 })
 
-test('what a suspended node waits for is known until it has come, or the node has ended', () => {
+test('the wait of a suspended node is known until it is over, or the node has ended', () => {
   const fold = new RunFold()
   let position = 0
   const part = (state: 'suspended' | 'succeeded', path: string, until?: number): void => {

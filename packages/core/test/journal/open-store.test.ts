@@ -9,7 +9,7 @@ import { newFolder } from './sqlite/store-folder.ts'
 /** Milliseconds: longer than any test. */
 const long = 600_000
 
-test('C10: a link to a file is that file: a server that uses the other name takes no shard of a living one', async () => {
+test('C10: a link to a file is that file: a server that opens it by the other name takes no shard of a living one', async () => {
   await using folder = await newFolder()
   const file = path.join(folder.path, 'runs.db')
   const link = path.join(folder.path, 'link.db')

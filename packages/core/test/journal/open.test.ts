@@ -22,7 +22,7 @@ test('memory, sqlite:FILE and paths of database files are opened, and say how to
   }
 })
 
-test('other addresses are refused with those there are', async () => {
+test('unknown addresses are refused with the supported ones', async () => {
   for (const address of ['redis', 'redis://host/x.db', 'mysql://host/db', '', 'sqlite:']) {
     await assert.rejects(openJournal(address), {
       code: 'HDL_BAD_OPTION',
@@ -49,7 +49,7 @@ test('S81 a file that is not there cannot be read, and is not made', async () =>
   assert.equal(existsSync(file), false)
 })
 
-test('a link to a journal is that journal: they share what writes to it', async () => {
+test('a link to a journal is that journal: they share one writer', async () => {
   await using folder = await newFolder()
   const file = path.join(folder.path, 'runs.db')
   const link = path.join(folder.path, 'link.db')

@@ -54,7 +54,7 @@ test('O1: rows of one turn travel together, in numbered batches', async () => {
   assert.deepEqual(rig.outbox.counts, { rows: 8, commits: 1 })
 })
 
-test('rows that no caller waits for go with those that follow in the same turn', async () => {
+test('rows that no caller waits for are sent with those that follow in the same turn', async () => {
   const rig = new Rig()
   rig.add(1)
   // Like the start of a run, after its first rows.
@@ -126,7 +126,7 @@ test('a failure that no caller waited for counts as unreported until a caller as
   assert.equal(rig.outbox.isFailureReported, true)
 })
 
-test('O4: what is in the thread is bounded; the rest follows as room is made', async () => {
+test('O4: rows in the thread are bounded; the rest follows as room is made', async () => {
   const rig = new Rig()
   const total = 60_000
   for (let i = 0; i < total; i++) rig.add(i)
@@ -170,7 +170,7 @@ test('O5: a flood is sent over several turns of the loop', async () => {
   assert.ok(perTurn.every((rows) => rows <= 8 * 1024 + 1024))
 })
 
-test('who waits for room is woken when there is some, or gives up', async () => {
+test('a caller that waits for room is woken when there is some, or gives up', async () => {
   const rig = new Rig()
   await rig.outbox.waitRoom('The journal', {})
   for (let i = 0; i < 33_000; i++) rig.add(i)
@@ -202,7 +202,7 @@ test('results and changes travel with the row they belong to', async () => {
   assert.deepEqual([full?.changes, rest?.changes], [[], [{ type: 'leave', run: 1 }]])
 })
 
-test('O1, O2: whatever the order of turns, rows and acknowledgements, all rows are sent once and told once', async () => {
+test('O1, O2: whatever the order of turns, rows and acknowledgements, all rows are sent once and reported once', async () => {
   const step = fc.oneof(
     fc.record({ rows: fc.integer({ min: 1, max: 1500 }) }),
     fc.constantFrom('turn' as const, 'acknowledge' as const, 'wait' as const),

@@ -87,7 +87,7 @@ test('law 4: lines that were refused before the end are counted at the end', asy
   assert.equal(other.closed, 1)
 })
 
-test('transitions are taken even when there is no room: what happened cannot be refused', async () => {
+test('transitions are accepted even when there is no room: an event that happened cannot be refused', async () => {
   const rig = new Rig()
   while (rig.log('line')) continue
   const before = rig.outbox.pending

@@ -50,7 +50,7 @@ test('S80 an unknown state is read as waiting, with a warning, once', async () =
   assert.equal(runStateOf(null), 'running')
 })
 
-test('a state that is none is refused with the list of those there are', () => {
+test('an unknown state is refused with the list of known states', () => {
   assert.throws(() => checkNodeState('done' as never), {
     code: 'HDL_BAD_OPTION',
     message: /expected waiting, ready/,

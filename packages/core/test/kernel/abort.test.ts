@@ -64,7 +64,7 @@ test('leaving twice, or without having followed, is harmless', () => {
   assert.equal(listeners(signal), 0)
 })
 
-test('a follower that is made to leave by another one is not told any more', () => {
+test('a follower that another follower removes is no longer notified', () => {
   const controller = new AbortController()
   const told: string[] = []
   const second = new Recorder(() => told.push('second'))

@@ -25,7 +25,7 @@ function beats(count: number, interval: number, onFirst: () => void = () => {}) 
   })
 }
 
-test('each beat tells the time since the last one, and busy time never exceeds it', async () => {
+test('each beat reports the time since the last one, and busy time never exceeds it', async () => {
   for (const { elapsed, busy } of await beats(5, 2)) {
     assert.ok(elapsed > 0)
     assert.ok(busy >= 0 && busy <= elapsed)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callAsync } from '../../src/kernel/call.ts'
 
-test('it is called at once, and gives what the function gives', async () => {
+test('it is called at once, and returns the value of the function', async () => {
   let isCalled = false
   const outcome = callAsync(() => {
     isCalled = true
@@ -13,7 +13,7 @@ test('it is called at once, and gives what the function gives', async () => {
   assert.equal(await callAsync(() => 6), 6)
 })
 
-test('what the function throws is a rejection', async () => {
+test('an error of the function is a rejection', async () => {
   const outcome = callAsync(() => {
     throw new RangeError('no')
   })

@@ -62,7 +62,7 @@ test('checkTimeout() takes anything above 0, and Infinity', () => {
   }
 })
 
-test('checkName() takes non-empty strings and shows what it got', () => {
+test('checkName() accepts non-empty strings and shows any other value', () => {
   assert.equal(checkName('name', 'parse'), 'parse')
   refuses(() => checkName('name', ''), 'Option "name" is "", expected a non-empty string.')
   refuses(() => checkName('name', 7 as never), 'Option "name" is 7, expected a non-empty string.')
@@ -87,7 +87,7 @@ test('checkOptions() takes known names only, and suggests one', () => {
   assert.throws(() => checkOptions<object>({ toString: 1 }, known), { code: 'HDL_UNKNOWN_OPTION' })
 })
 
-test('checkOptions() knows what other libraries call an option', () => {
+test('checkOptions() knows the option names of other libraries', () => {
   const known = { retries: 1, after: 1 } as const
   const suggestionFor = (option: string): unknown => {
     try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CleanupStack } from '../../src/kernel/cleanup.ts'
 
-test('C1: what was added last is undone first, one after the other, once', async () => {
+test('C1: clean-ups run in reverse order, one after the other, once', async () => {
   const log: string[] = []
   const stack = new CleanupStack()
   stack.defer(() => void log.push('first'))
@@ -21,7 +21,7 @@ test('C1: what was added last is undone first, one after the other, once', async
   assert.deepEqual(log, ['begin', 'end', 'sync', 'first'])
 })
 
-test('C2: a failure keeps none of the others from running', async () => {
+test('C2: a failure does not keep the other clean-ups from running', async () => {
   const log: string[] = []
   const stack = new CleanupStack()
   stack.defer(() => void log.push('first'))

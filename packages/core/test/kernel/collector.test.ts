@@ -24,7 +24,7 @@ test('the time of pauses is counted inside the asked interval only', async () =>
   assert.ok(Math.abs(halves - sum) < 1e-6, `${halves} ms in two halves, ${sum} ms as one`)
 })
 
-test('after it was disposed it hears of no pause', async () => {
+test('after its disposal it reports no pause', async () => {
   const other = openCollector()
   const collector = openCollector()
   collector[Symbol.dispose]()

@@ -146,7 +146,7 @@ test('releaseTimer() keeps the timer while something waits; Infinity never falls
   assert.deepEqual([deadlines.size, clock.pending], [0, 0])
 })
 
-test('any mix of set, move and delete fires exactly what is due, when it is due', async () => {
+test('any mix of set, move and delete fires exactly the due entries, when they are due', async () => {
   const commands = fc.array(
     fc.tuple(fc.constantFrom('set', 'delete'), fc.nat({ max: 9 }), fc.nat({ max: 50 })),
     { maxLength: 40 },
@@ -174,7 +174,7 @@ test('any mix of set, move and delete fires exactly what is due, when it is due'
   )
 })
 
-test('very many that fall due together are notified in slices, and others have their turn between', async () => {
+test('many deadlines that fall due together are notified in slices, and other work has its turn between', async () => {
   const clock = new VirtualClock()
   let spent = 0
   const slow: Clock = {

@@ -25,7 +25,7 @@ test('an empty heap has nothing to give', () => {
   assert.equal(heap.size, 0)
 })
 
-test('removing what is not there changes nothing', () => {
+test('removing an absent item changes nothing', () => {
   const heap = byKey()
   const other = byKey()
   const inOther = item(1)

@@ -19,7 +19,7 @@ test('a value that is not a duration counts as 0, an absurdly long one as the lo
   assert.ok(histogram.quantile(1) > 1e11)
 })
 
-test('quantiles are those of the sorted values, at most 1/32 and a microsecond too large', () => {
+test('quantiles match the sorted values, at most 1/32 and a microsecond too large', () => {
   const values = fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { minLength: 1 })
   fc.assert(
     fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (all, q) => {

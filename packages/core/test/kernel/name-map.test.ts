@@ -22,7 +22,7 @@ function alike(size: number): string[] {
   })
 }
 
-test('N1 it finds what was added, in order, in a native map, in a table, and while a table is emptied', () => {
+test('N1 it finds added names, in order, in a native map, in a table, and while a table is emptied', () => {
   // A table that is emptied in several steps has more than `movedAtOnce` slots and is half full.
   const growing = 2 * movedAtOnce
   for (const size of [0, 3, mostInNative - 1, mostInNative, growing, growing + 1, 40_000]) {
@@ -65,7 +65,7 @@ test('N2 names that share a hash are found, and no more than a few are compared'
   assert.ok(longestProbe < mostInNative)
 })
 
-test('a name that was looked for last is not taken for the one that is added', () => {
+test('a name that was looked up last is not confused with the one that is added', () => {
   const map = filled(Array.from({ length: mostInNative }, (_, index) => `n${index}`))
   assert.equal(map.has('asked'), false)
   map.add({ name: 'added' })
@@ -91,7 +91,7 @@ test('it behaves as a native map for names of any form', () => {
   )
 })
 
-test('values() continues with entries that are added meanwhile', () => {
+test('values() continues with entries that are added during the iteration', () => {
   const map = new NameMap<Named>()
   map.add({ name: 'a' })
   const values = map.values()

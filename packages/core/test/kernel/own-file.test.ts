@@ -10,6 +10,6 @@ test('a bundle is distinguished from the files of the package by the address of 
   assert.ok(!isOwnLayout('file:///app/dist/main.js'))
 })
 
-test('addresses in the package are those of its files', () => {
+test('addresses in the package are those of its own files', () => {
   assert.ok(existsSync(fileURLToPath(addressInPackage('graph/job.ts'))))
 })

@@ -31,7 +31,7 @@ test('P1 P2 P3 property: never more out than there are, of either kind, and all 
   )
 })
 
-test('lowered below what is in use, only reserved ones are left for priority 0', () => {
+test('lowered below the permits in use, only reserved ones are left for priority 0', () => {
   const permits = new Permits(3, 1)
   permits.take(3, false)
   permits.capacity = 1
@@ -41,7 +41,7 @@ test('lowered below what is in use, only reserved ones are left for priority 0',
   assert.equal(permits.hasRoom(1, true), false)
 })
 
-test('reserved ones are on top of the others', () => {
+test('reserved permits are on top of the others', () => {
   const permits = makePermits('thread', { permits: 2, reserved: 1 })
   assert.equal(permits.canEverHave(3, false), false)
   assert.equal(permits.canEverHave(3, true), true)

@@ -16,7 +16,7 @@ test('items keep their index and order over many pieces', () => {
   assert.deepEqual([...list], expected)
 })
 
-test('an iterator also yields what is added while it is under way', () => {
+test('an iterator also yields items that are added while it is under way', () => {
   const list = new PieceList<number>()
   list.push(0)
   const seen: number[] = []

@@ -7,7 +7,7 @@ const place = (priority: number, since: number, order: number, aging = 100): Ran
   order,
 })
 
-test('P2 priority p is overtaken only by what arrives less than p × aging after it', () => {
+test('P2 priority p is overtaken only by entries that arrive less than p × aging after it', () => {
   const old = place(2, 0, 0)
   assert.ok(before(place(0, 199, 1), old))
   assert.ok(before(old, place(0, 200, 1)), 'of equal ranks the older goes first')

@@ -29,7 +29,7 @@ test('L1, L2: as a Set does, in the order of add()', () => {
   )
 })
 
-test('L2: what is removed or added while it is iterated is left out', () => {
+test('L2: items removed or added during an iteration are left out', () => {
   const roster = new Roster<string>()
   const [, second] = ['a', 'b', 'c'].map((name) => roster.add(name))
   const seen: string[] = []
@@ -44,7 +44,7 @@ test('L2: what is removed or added while it is iterated is left out', () => {
   assert.deepEqual([...roster], ['a', 'c', 'd'])
 })
 
-test('L1: what was removed goes with the young generation, also when the roster is old', () => {
+test('L1: removed items can be collected with the young generation, also when the roster is old', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void
   const used = (): number => process.memoryUsage().heapUsed / 1_000_000

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shorten } from '../../src/kernel/shorten.ts'
 
-test('a text that is not too long is as it was; a longer one has an ellipsis and is never longer than allowed', () => {
+test('a short text is unchanged; a longer one has an ellipsis and is never longer than allowed', () => {
   assert.equal(shorten('page 40', 7), 'page 40')
   assert.equal(shorten('page 400', 7), 'page 4…')
   assert.equal(shorten('x'.repeat(5_000), 1_000), `${'x'.repeat(999)}…`)

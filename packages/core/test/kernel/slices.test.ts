@@ -28,7 +28,7 @@ test('a slice is due when its time is used up, and the next one starts anew', as
   assert.equal(slices.due, false)
 })
 
-test('the clock is looked at once in so many calls', () => {
+test('the clock is read once in a number of calls', () => {
   const clock = fakeClock()
   const slices = new Slices(clock)
   clock.time = sliceBudget
@@ -39,7 +39,7 @@ test('the clock is looked at once in so many calls', () => {
   )
 })
 
-test('works side by side take turns: one of them goes on in each turn of the loop', async () => {
+test('works side by side take turns: one of them continues in each turn of the loop', async () => {
   const clock = fakeClock()
   const log: string[] = []
   const work = async (name: string): Promise<void> => {

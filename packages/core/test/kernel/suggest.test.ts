@@ -4,7 +4,7 @@ import { suggest } from '../../src/kernel/suggest.ts'
 
 const known = ['parse', 'plot', 'download', 'publish']
 
-test('a slip of the fingers is recognised: missing, extra, wrong, swapped, other case', () => {
+test('a typing error is recognized: missing, extra, wrong, swapped, other case', () => {
   assert.equal(suggest('pase', known), 'parse')
   assert.equal(suggest('parrse', known), 'parse')
   assert.equal(suggest('pxrse', known), 'parse')
@@ -28,7 +28,7 @@ test('swapped neighbours count as one slip, not two', () => {
   assert.equal(suggest('abc', ['axy']), undefined)
 })
 
-test('the search is bounded: names after the 2,000th are not looked at', () => {
+test('the search is bounded: names after the 2,000th are not compared', () => {
   const names = function* (): Generator<string> {
     for (let i = 0; i < 2_000; i++) yield `something-else-${i}`
     yield 'parse'

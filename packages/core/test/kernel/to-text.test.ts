@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import test from 'node:test'
 import { toText } from '../../src/kernel/to-text.ts'
 
-test('a string stays as it is, anything else is shown as the console shows it', () => {
+test('a string is unchanged, any other value is shown in the format of the console', () => {
   assert.equal(toText('two\nlines'), 'two\nlines')
   assert.equal(toText(''), '')
   assert.equal(toText({ a: 1, list: [2n] }), '{ a: 1, list: [ 2n ] }')

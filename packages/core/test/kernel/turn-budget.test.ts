@@ -20,7 +20,7 @@ test('T1 T2: a turn is spent after its time, until I/O has had its chance', asyn
   assert.deepEqual([turn.startedAt, ends], [200, [true, false]])
 })
 
-test('T4 T5: parts of one clock share its turns; who was refused comes first in the next', async () => {
+test('T4 T5: parts on one clock share its turns; a refused part comes first in the next', async () => {
   const clock = new VirtualClock()
   let planned = 0
   const afterIo = clock.afterIo.bind(clock)
@@ -45,7 +45,7 @@ test('T4 T5: parts of one clock share its turns; who was refused comes first in 
   assert.deepEqual([c.startedAt, planned], [200, 2])
 })
 
-test('T4: a part that throws at the end of a turn does not keep the others', async () => {
+test('T4: a part that throws at the end of a turn does not affect the others', async () => {
   const clock = new VirtualClock()
   const planned: (() => void)[] = []
   clock.afterIo = (callback) => void planned.push(callback)
@@ -70,7 +70,7 @@ function steppingClock(): { clock: VirtualClock; move: (ms: number) => void } {
   return { clock, move: (ms) => (ahead += ms) }
 }
 
-test('T3: calls that take no time share a look at the clock, at most four of them', () => {
+test('T3: calls that take no time share a reading of the clock, at most four of them', () => {
   const { clock, move } = steppingClock()
   const turn = new TurnBudget(clock, () => undefined)
   turn.isOver(turn.now())

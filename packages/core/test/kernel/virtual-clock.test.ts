@@ -102,7 +102,7 @@ test('runUntil() passes on a rejection', async () => {
   await assert.rejects(clock.runUntil(Promise.reject(new Error('broken'))), /broken/)
 })
 
-test('runUntil() tells a deadlock instead of hanging', async () => {
+test('runUntil() reports a deadlock instead of hanging', async () => {
   const clock = new VirtualClock()
   clock.setTimer(5, () => undefined)
   await assert.rejects(clock.runUntil(new Promise(() => undefined)), /Deadlock/)

@@ -18,7 +18,7 @@ test('waitFor() ends as the work does, or with the deadline, and leaves no timer
   assert.equal(clock.pending, 0)
 })
 
-test('a pause ends with its time or with its signal, and leaves neither timer nor listener', async () => {
+test('a pause ends with its time or with its signal, and leaves no timer and no listener', async () => {
   const clock = new VirtualClock()
   const controller = new AbortController()
   const { signal } = controller
@@ -38,7 +38,7 @@ test('a pause ends with its time or with its signal, and leaves neither timer no
   assert.equal(clock.pending, 0)
 })
 
-test('endsBefore() says whether the work ended before enough, and throws what it throws', async () => {
+test('endsBefore() returns whether the work ended before the limit, and throws the error of the work', async () => {
   const clock = new VirtualClock()
   const { signal } = new AbortController()
   assert.equal(await endsBefore(signal, Promise.resolve(), clock), true)

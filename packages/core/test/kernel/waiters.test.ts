@@ -97,7 +97,7 @@ test('W3: of wake, abort and deadline the first wins, in every order', async () 
   )
 })
 
-test('W4: a caller whose signal has aborted is passed over, and the value goes to the next', async () => {
+test('W4: a caller whose signal has aborted is skipped, and the value goes to the next', async () => {
   const list = new WaiterList<string>(new VirtualClock())
   const controller = new AbortController()
   let given: boolean | undefined
@@ -163,7 +163,7 @@ test('an infinite deadline sets no timer', () => {
   assert.equal(clock.pending, 0)
 })
 
-test('errors say what was waited for, how long, and who cancelled', async () => {
+test('errors name the awaited thing, the waiting time and the canceller', async () => {
   const clock = new VirtualClock()
   const list = new WaiterList<number>(clock)
   const late = list.wait('Mutex "db"', { deadline: 25 })
@@ -205,7 +205,7 @@ test('onLeave is called after an abort, a deadline and a failure, never after a 
   assert.deepEqual(sizes, [2, 1, 0])
 })
 
-test('wakeAll() wakes only those who wait now, not those who come back', async () => {
+test('wakeAll() wakes only current waiters, not those that come back', async () => {
   const list = new WaiterList<number>(new VirtualClock())
   let rounds = 0
   const loop = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { fleetPieces, isSmallJson, readFleetValue } from '../../src/places/fleet-value.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 
-test('what JSON carries unchanged is small JSON, until it is large', () => {
+test('small values that JSON carries unchanged are sent as JSON, large ones are not', () => {
   for (const value of [undefined, null, 0, 'x', [], {}, { a: [1, { b: null }] }]) {
     assert.equal(isSmallJson(value), true, JSON.stringify(value))
   }

@@ -4,7 +4,7 @@ import { Graph, job, run } from '@heddle/core'
 import { LoopWatch } from '@heddle/core/lowlevel'
 import { currentBlame } from '../../src/watch/blame.ts'
 
-test('while a watch is running, what a loop job does carries its name', async () => {
+test('while a watch is running, code of a loop job carries its name', async () => {
   await using watch = new LoopWatch()
   await watch.start()
   const g = new Graph()

@@ -20,7 +20,7 @@ test('a run with more slots than the pool has room waits instead of being refuse
   assert.equal(pool.stats().refused, 0)
 })
 
-test('what a job says in a thread reaches the observers, with its name and attempt', async () => {
+test('log lines of a job in a thread reach the observers, with its name and attempt', async () => {
   const events: RunEvent[] = []
   const g = new Graph()
   g.add('talker', says, { input: 'hello' })

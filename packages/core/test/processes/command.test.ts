@@ -14,7 +14,7 @@ test('a command that succeeds gives its output', async () => {
   assert.equal(stderr, 'err\n')
 })
 
-test('R1 a command that fails is an error with the end of what it said', async () => {
+test('R1 a command that fails is an error with the end of its output', async () => {
   await assert.rejects(
     runCommand(...node('console.error("403 forbidden"); process.exit(3)')),
     (error) => {
@@ -49,7 +49,7 @@ test('a command that cannot be started for want of file handles is an error', as
   assert.match(stdout, /^HDL_COMMAND_FAILED .*EMFILE/)
 })
 
-test('a command whose arguments the system refuses is an error of ours', async () => {
+test('a command whose arguments the system refuses is a Heddle error', async () => {
   const failed = runCommand(process.execPath, ['-e', '', 'x'.repeat(4 * 2 ** 20)])
   await assert.rejects(failed, (error) => {
     assert.ok(isError(error, 'HDL_COMMAND_FAILED'))

@@ -30,7 +30,7 @@ function ran(plan: Plan, more: Partial<Story> = {}): Story {
   }
 }
 
-test('a change counts by what it does to the total, not by its size', async () => {
+test('a change is ranked by its effect on the total, not by its size', async () => {
   const before = ran([
     ['a', 0, 100],
     ['long', 100, 900, 'a'],
@@ -143,7 +143,7 @@ test('a regression is a longer total, or a run that did not succeed as the first
   assert.equal(isRegression(await compared(build, build), 0), false)
 })
 
-test('of very many changes only the large ones are played', async () => {
+test('of very many changes only the large ones are simulated', async () => {
   const many = (ms: number): Story =>
     ran(Array.from({ length: 300 }, (_, i) => [`n${i}`, 0, ms * (i + 1)] as const))
   const { nodes } = await compared(many(20), many(40))

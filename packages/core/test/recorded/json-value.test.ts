@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { jsonHead, toJsonText } from '../../src/recorded/json-value.ts'
 
-test('plain data is JSON as it is', () => {
+test('plain data becomes JSON unchanged', () => {
   const value = { a: [1, 'two', null, true, { b: 0.5 }], empty: {} }
   assert.equal(toJsonText(value), JSON.stringify(value))
 })
 
-test('what JSON has no word for says what it was', () => {
+test('a value without a JSON form is described', () => {
   assert.deepEqual(
     JSON.parse(
       toJsonText({
@@ -43,7 +43,7 @@ test('a view of a part of a buffer is that part', () => {
   assert.equal(toJsonText(view), '{"$bytes":"AQI=","of":"Uint16Array"}')
 })
 
-test('an input that is not plain data is shown by its class, and nothing of what it holds', () => {
+test('an input that is not plain data is shown by its class, without its content', () => {
   class Connection {
     readonly password = 'secret'
   }
@@ -72,7 +72,7 @@ test('the beginning of a value is the beginning of its JSON, or all of it', () =
   )
 })
 
-test('the beginning of a value of any size costs about as much as what is shown of it', () => {
+test('the beginning of a value of any size costs about as much as the shown part', () => {
   let read = 0
   const list = Array.from({ length: 100_000 }, (_, i) => ({
     get item(): string {

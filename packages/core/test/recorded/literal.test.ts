@@ -10,7 +10,7 @@ function evaluate(text: string): unknown {
   return new Function(`return (${text})`)() as unknown
 }
 
-test('property: plain data comes back as it was', () => {
+test('property: plain data is read back unchanged', () => {
   const data = fc.anything({
     withBigInt: true,
     withDate: true,
@@ -52,7 +52,7 @@ test('a key that would set the prototype does not', () => {
   assert.equal(literalOf(value, 100), `{ ['__proto__']: 1, 'a b': 2, ok: 3 }`)
 })
 
-test('what is too long, or no plain data, is left out', () => {
+test('values that are too long, or not plain data, are left out', () => {
   assert.equal(literalOf('x'.repeat(101), 100), undefined)
   assert.equal(literalOf(new Uint8Array(1e8), 100), undefined)
   assert.equal(literalOf([[() => 1]], 100), undefined)

@@ -52,7 +52,7 @@ test('attempts have their waiting, running and back-off time, outcome and error'
   assert.deepEqual(nodeOf(record, 'notify').attempts, [])
 })
 
-test('R2: an attempt of a run that goes on lasts until now; a queue too', async () => {
+test('R2: an attempt of a live run lasts until now; a queue too', async () => {
   await using journal = await told({
     nodes: [node('a'), node('b')],
     rows: [
@@ -69,7 +69,7 @@ test('R2: an attempt of a run that goes on lasts until now; a queue too', async 
   assert.equal(timedNodes(record)[0]!.endedAt, undefined)
 })
 
-test('what was cut off ends with its session, and the time until the resume belongs to no attempt', () =>
+test('an interrupted attempt ends with its session, and the time until the resume belongs to no attempt', () =>
   withFolder(async (folder) => {
     const address = `sqlite:${path.join(folder, 'runs.db')}`
     const id = '20261115-224501-k3f9q2'
@@ -200,7 +200,7 @@ for (const [how, rows] of Object.entries(ends)) {
     assert.ok(length <= record.elapsed, `${length} of ${record.elapsed}`)
   })
 
-  test(`a map that ${how} and whose elements do not stand any more begins anew`, async () => {
+  test(`a map that ${how} and whose elements are no longer valid starts again`, async () => {
     const record = await toldTwice(
       [{ ...node('map'), grows: 'map' }, node('c', 'map')],
       async (writer) => {

@@ -96,7 +96,7 @@ test('held: an order that priorities made is played by adding each node when it 
   await checkReplay(held)
 })
 
-test('of a run that was resumed, the last process; what was done before is done', () =>
+test('a resumed run is simulated from its last process; earlier work counts as done', () =>
   withFolder(async (folder) => {
     const address = `sqlite:${path.join(folder, 'runs.db')}`
     const id = '20261115-224501-k3f9q2'
@@ -152,7 +152,7 @@ const plans = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-test('property: real runs, paused, cancelled, or retried, are played as they were, both ways', async () => {
+test('property: real runs, paused, cancelled, or retried, are simulated as recorded, both ways', async () => {
   await fc.assert(
     fc.asyncProperty(
       plans,

@@ -6,7 +6,7 @@ import { build, told } from './kit.ts'
 const id = '20261115-224501-k3f9q2'
 const options = { address: 'sqlite:runs.db', by: 'a test' }
 
-test('a run becomes a test that names its run, where it comes from and what made it', async () => {
+test('a run becomes a test that names its run, its source and its maker', async () => {
   await using journal = await told(build)
   const { source, kind, nodes, attempts } = await testOf(journal, id, options)
   assert.deepEqual([kind, nodes, attempts], ['free', 5, 5])

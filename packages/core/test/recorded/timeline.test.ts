@@ -43,7 +43,7 @@ test('rows are in order of their start, with every stretch of waiting, running a
   assert.equal(length, 1_010)
 })
 
-test('what waits now waits until now', async () => {
+test('a wait that has not ended lasts until now', async () => {
   const { rows } = await timeline({
     nodes: [node('ready'), node('back')],
     rows: [

@@ -46,7 +46,7 @@ test('the key is free after landing: the next join computes again', async () => 
   assert.equal(await flights.join('h', () => ++runs), 2)
 })
 
-test('what the computation throws, at once or late, reaches every caller as the same object', async () => {
+test('an error of the computation, at once or late, reaches every caller as the same object', async () => {
   const flights = new Flights<string, string>()
   const error = new Error('no')
   const starts = [
@@ -65,7 +65,7 @@ test('what the computation throws, at once or late, reaches every caller as the 
   assert.equal(flights.stats().failed, 2)
 })
 
-test('I3: the abort of the first caller does not touch the others', async () => {
+test('I3: the abort of the first caller does not affect the others', async () => {
   const kernel = testKernel()
   const flights = new Flights<string, string>({ kernel })
   const { runs, start } = computation<string>()
@@ -109,7 +109,7 @@ test('S65 I4: when the last caller has left the computation is cancelled, and th
   assert.ok(waits.every(({ state }) => state === 'rejected'))
 })
 
-test('S65 I4: under `keep` it finishes for whoever comes next, and one caller can ask for that', async () => {
+test('S65 I4: under `keep` it finishes for the next caller, and one caller can ask for that', async () => {
   for (const [ofAll, ofOne] of [
     ['keep', undefined],
     ['cancel', 'keep'],
@@ -158,7 +158,7 @@ test('S17 I5: a detached computation still answers its callers, and does not rem
   assert.equal(flights.size, 0)
 })
 
-test('cancel(key) tells its callers and aborts the computation; others go on', async () => {
+test('cancel(key) notifies its callers and aborts the computation; other keys are not affected', async () => {
   const flights = new Flights<string, string>()
   const { runs, start } = computation<string>()
   const mine = watch(flights.join('h', start))

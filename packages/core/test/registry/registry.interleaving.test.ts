@@ -67,7 +67,7 @@ async function played(
 /** The asker has three turns (arrive, read, have read), the worker two (store, tell). */
 const schedules = [...interleavings([3, 2])]
 
-test('S14 I6: no completion is lost, in whichever gap of a slow look it falls', async () => {
+test('S14 I6: no completion is lost, in whichever gap of a slow lookup it falls', async () => {
   for (const schedule of schedules) {
     const outcome = await played(schedule, (world) =>
       world.registry.wait('h', 0, { look: () => slowRead(world) }),
@@ -76,7 +76,7 @@ test('S14 I6: no completion is lost, in whichever gap of a slow look it falls', 
   }
 })
 
-test('S14 I6: no completion is lost around a look in memory', async () => {
+test('S14 I6: no completion is lost around a lookup in memory', async () => {
   for (const schedule of interleavings([1, 2])) {
     const outcome = await played(schedule, ({ registry, store }) =>
       registry.wait('h', 0, {

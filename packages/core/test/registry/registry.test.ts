@@ -93,7 +93,7 @@ test('S8 a result that is there already resolves at once and registers nothing',
   assert.equal(registry.stats().outcomes.success, 2)
 })
 
-test('S8 an asynchronous look resolves only the waiter that looked, and removes it', async () => {
+test('S8 an asynchronous lookup resolves only its own waiter, and removes it', async () => {
   const registry = new Registry<string>()
   const disk = gate<{ value: string } | undefined>()
   const result = registry.wait('h', 0, { look: () => disk.promise })
@@ -105,7 +105,7 @@ test('S8 an asynchronous look resolves only the waiter that looked, and removes 
   registry.cancelAll()
 })
 
-test('a look that finds nothing, late or at once, leaves the waiter waiting', async () => {
+test('a lookup that finds nothing, late or at once, leaves the waiter waiting', async () => {
   const registry = new Registry<string>()
   const late = watch(registry.wait('h', 0, { look: () => Promise.resolve(undefined) }))
   const once = watch(registry.wait('h', 0, { look: () => undefined }))
@@ -116,7 +116,7 @@ test('a look that finds nothing, late or at once, leaves the waiter waiting', as
   assert.deepEqual([late.value, once.value], ['plot', 'plot'])
 })
 
-test('a look that fails, late or at once, ends the waiter with its error', async () => {
+test('a lookup that fails, late or at once, ends the waiter with its error', async () => {
   const registry = new Registry<string>()
   const broken = new Error('disk')
   await assert.rejects(
@@ -206,7 +206,7 @@ test('S13 waiters from different routes are answered by one completion', async (
   assert.deepEqual(await Promise.all([submitted.done, polled.done]), ['plot', 'plot'])
 })
 
-test('S15 a stale job tells its waiters instead of being silent', async () => {
+test('S15 a stale job notifies its waiters instead of being silent', async () => {
   const registry = new Registry<string>()
   const result = registry.wait('h', 0)
   registry.notifyError('h', 0, new HeddleError('HDL_SUPERSEDED', { what: 'Job 1', by: 'job 2' }))
@@ -265,7 +265,7 @@ test('S20 the 1,001st waiter of a key is refused, the others are unaffected', as
   assert.equal(registry.stats().outcomes.rejected, 1)
 })
 
-test('I7: the limit over all keys, and what is cached is served beyond it', async () => {
+test('I7: the limit over all keys; cached results are served beyond it', async () => {
   const registry = new Registry<string>({ maxWaiters: 2 })
   const waits = [registry.wait('a', 0), registry.wait('b', 0)]
   await assert.rejects(registry.wait('c', 0), withCode('HDL_TOO_MANY_WAITERS'))
@@ -277,7 +277,7 @@ test('I7: the limit over all keys, and what is cached is served beyond it', asyn
   await Promise.all(waits)
 })
 
-test('S64 one of three duplicates leaves: two are active and the work goes on', async () => {
+test('S64 one of three duplicates leaves: two are active and the work continues', async () => {
   const registry = new Registry<string>()
   const clients = [1, 2, 3].map(() => new AbortController())
   const waits = clients.map(({ signal }) => watch(registry.wait('h', 0, { disconnect: signal })))
@@ -312,7 +312,7 @@ test('S65 all leave: the work is cancelled, or kept, as configured', async () =>
   }
 })
 
-test('I5: whoever comes after the last has left gets a new signal', () => {
+test('I5: a caller that comes after the last has left gets a new signal', () => {
   const registry = new Registry<string>()
   const signals = (): AbortSignal[] => [registry.gone('h', 0), registry.gone('h')]
   const aborted = (them: readonly AbortSignal[]): boolean[] => them.map((each) => each.aborted)
@@ -389,7 +389,7 @@ test('S75 the same content from two slots: both answered, none superseded', asyn
   assert.deepEqual(await Promise.all(waits), ['plot', 'plot'])
 })
 
-test('S78 cancelling one request leaves the other of the same key waiting', async () => {
+test('S78 cancelling one request leaves the other request of the same key waiting', async () => {
   const registry = new Registry<string>()
   const first = registry.open('h', 0)
   const second = registry.open('h', 0)
@@ -462,7 +462,7 @@ test('S80 I4: every request is counted once, by its outcome', async () => {
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('S80 requests that had already gone are counted and cost no look', async () => {
+test('S80 requests whose caller had already left are counted and cost no lookup', async () => {
   const registry = new Registry<string>()
   const look = (): never => assert.fail('looked for a client that has gone')
   const gone = AbortSignal.abort()
@@ -560,7 +560,7 @@ test('a disconnect whose reason came from elsewhere still counts as a disconnect
   }
 })
 
-test('the signal of a request says through its reason what the outcome was', () => {
+test("the reason of a request's signal gives its outcome", () => {
   const registry = new Registry<string>()
   const cases = [
     [new Error('stop'), 'cancelled'],

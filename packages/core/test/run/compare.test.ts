@@ -27,7 +27,7 @@ function compare(
   return compareGraphs(new Map(before.map((each) => [each.name, each])), now, systemClock)
 }
 
-test('headers hold what decides whether a result still stands', async () => {
+test('headers hold the fields that decide whether a result is still valid', async () => {
   const graph = new Graph()
   const a = graph.add(
     'a',

@@ -40,7 +40,7 @@ test('an error whose own fields misbehave is recorded all the same', () => {
   assert.ok(record.stack === undefined || typeof record.stack === 'string')
 })
 
-test('an AggregateError keeps the first of its errors, whole, and those inside of them not', () => {
+test('an AggregateError keeps the first of its errors completely, but not the errors inside them', () => {
   const inner = new AggregateError([new Error('deep')], 'inner')
   const many = Array.from({ length: 20 }, (_, i) => new Error(`part ${i}`))
   const record = toErrorRecord(new AggregateError([inner, 'text', ...many], 'several'))

@@ -14,7 +14,7 @@ async function markOf(input: unknown): Promise<string> {
   return fingerprint(graph.get('a')!, systemClock)
 }
 
-test('equal data has equal marks, other data has others', async () => {
+test('equal data has equal fingerprints, different data has different ones', async () => {
   await fc.assert(
     fc.asyncProperty(fc.object(), fc.object(), async (a, b) => {
       assert.equal(await markOf(a), await markOf(structuredClone(a)))

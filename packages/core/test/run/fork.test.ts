@@ -58,7 +58,7 @@ const cases: readonly (readonly [from: string, again: readonly string[]])[] = [
 ]
 
 for (const [kind, open] of Object.entries(journals)) {
-  test(`K1, K2, ${kind}: a new run from a node runs it and what is computed from it, and the old run stays as it is`, async (t) => {
+  test(`K1, K2, ${kind}: a new run from a node runs it and everything computed from it, and the old run is unchanged`, async (t) => {
     const journal = await open(t)
     const calls = new Calls()
     const first = await run(sample(calls), { journal, key: 'nightly', title: 'graph' })
@@ -82,7 +82,7 @@ for (const [kind, open] of Object.entries(journals)) {
     assert.deepEqual(calls.take(), [])
   })
 
-  test(`K1, ${kind}: what has not succeeded runs too, with the elements and steps that have`, async (t) => {
+  test(`K1, ${kind}: unfinished nodes run too, with the elements and steps that have succeeded`, async (t) => {
     const journal = await open(t)
     const calls: number[] = []
     let broken: number | undefined = 2

@@ -81,7 +81,7 @@ test('G4: elements count in concurrency, and the map itself holds no permit', as
   assert.equal(most, 2)
 })
 
-test('needs, limits for each key and retries are those of each element', async () => {
+test('needs, limits for each key and retries apply to each element', async () => {
   const { clock, kernel } = virtual()
   const graph = new Graph()
   const source = graph.add('list', list(8))
@@ -135,7 +135,7 @@ test('G3: a map over 2,000 keys has no more lanes at a time than its window need
   assert.ok(most! <= 20, `${most} lanes at a time`)
 })
 
-test('G5: with stop the first failure ends the map, aborts what runs and starts nothing', async () => {
+test('G5: with stop the first failure ends the map, aborts running elements and starts nothing', async () => {
   const { clock, kernel } = virtual()
   const graph = new Graph()
   const source = graph.add('list', list(10))
@@ -157,7 +157,7 @@ test('G5: with stop the first failure ends the map, aborts what runs and starts 
   assert.equal((error.cause as Error).message, 'one broke')
 })
 
-test('with collect every element has an outcome; with atMost so many may fail', async () => {
+test('with collect every element has an outcome; with atMost a limited number may fail', async () => {
   const odd = job({ name: 'odd' }, (n: number) => {
     if (n % 2 === 0) throw Object.assign(new Error(`${n} is even`), { code: 'EVEN' })
     return n
@@ -181,7 +181,7 @@ test('with collect every element has an outcome; with atMost so many may fail', 
   assert.deepEqual([...result.failed.keys()], ['few'])
 })
 
-test('needs of one element that can never be met fail that element; those of all of them fail the map', async () => {
+test('needs of one element that can never be met fail that element; if no element can run, the map fails', async () => {
   const work = job({ name: 'work' }, (n: number) => n)
   const graph = new Graph()
   const own = graph.map('own', work, {
@@ -196,7 +196,7 @@ test('needs of one element that can never be met fail that element; those of all
   assert.ok(isError(result.failed.get('same'), 'HDL_BAD_OPTION'))
 })
 
-test('an element that throws what cannot be looked at fails, and the map ends', async () => {
+test('an element that throws an unreadable value fails, and the map ends', async () => {
   const trap = (): never => {
     throw new Error('trapped')
   }
@@ -221,7 +221,7 @@ test('an element that throws what cannot be looked at fails, and the map ends', 
   }
 })
 
-test('two elements with one key, and what is not a list, fail the map', async () => {
+test('two elements with one key, and a value that is not a list, fail the map', async () => {
   const graph = new Graph()
   const work = job({ name: 'work' }, (n: unknown) => n)
   graph.map('twice', work, { over: () => [1, 2], key: () => 'same' })
@@ -234,7 +234,7 @@ test('two elements with one key, and what is not a list, fail the map', async ()
   assert.equal(codes.get('none'), 'HDL_BAD_OPTION')
 })
 
-test('a source whose next() does not return a result fails the map, as it fails a loop', async () => {
+test('a source whose next() does not return a result object fails the map, as it fails a for-await loop', async () => {
   const graph = new Graph()
   const work = job({ name: 'work' }, (n: unknown) => n)
   const answers = { undefined, null: null, 'a number': 5 }
@@ -308,7 +308,7 @@ test('G14: a source that waits is left and closed when an element has failed', a
   assert.equal(clock.pending, 0)
 })
 
-test('G14: a source has a second to close itself, and what it throws then hides nothing', async () => {
+test('G14: a source has a second to close itself, and an error from then is ignored', async () => {
   const { clock, kernel } = virtual()
   const graph = new Graph()
   const endless = (close: () => Promise<never>): AsyncIterable<number> => ({
@@ -388,7 +388,7 @@ test('G14: a cancel leaves the source; elements under way may end, and a clean-u
   assert.equal(clock.pending, 0)
 })
 
-test('pause starts no element; cancel lets those that run finish, skips the rest, and ends the map as cancelled', async () => {
+test('pause starts no element; cancel lets running elements finish, skips the rest, and ends the map as cancelled', async () => {
   const { clock, kernel } = virtual()
   const graph = new Graph()
   const source = graph.add('list', list(10))

@@ -9,7 +9,7 @@ import { seededRandom } from '../../src/kernel/random.ts'
 import { useJournal } from '../../src/run/named-journal.ts'
 import { CountedGraph, temporaryFolder } from './kit.ts'
 
-test('one journal for all who name it, open for a second after the last, then closed', async (t) => {
+test('one journal for all its users, open for a second after the last, then closed', async (t) => {
   const folder = temporaryFolder(t)
   const address = `sqlite:${path.join(folder, 'runs.db')}`
   const clock = new VirtualClock()
@@ -30,7 +30,7 @@ test('one journal for all who name it, open for a second after the last, then cl
   while (readdirSync(writers).length > 0) await new Promise((turn) => setImmediate(turn))
 })
 
-test('runs at the same time and one after the other share a journal that is named', async (t) => {
+test('runs at the same time and one after the other share a named journal', async (t) => {
   const address = `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`
   const graphs = Array.from({ length: 3 }, () => new CountedGraph().add({ a: [] }).graph)
   const results = await Promise.all(graphs.map((graph) => run(graph, { journal: address })))
@@ -38,7 +38,7 @@ test('runs at the same time and one after the other share a journal that is name
   assert.equal(new Set([...results, last].map((result) => result.run)).size, 4)
 })
 
-test('7: a journal that was deleted between two runs is made anew', async (t) => {
+test('a journal that was deleted between two runs is made anew', async (t) => {
   const file = path.join(temporaryFolder(t), 'runs.db')
   const { graph } = new CountedGraph().add({ a: [] })
   await run(graph, { journal: file })

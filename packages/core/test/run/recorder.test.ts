@@ -67,7 +67,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     )
   })
 
-  test(`${kind}: the row of a start has the input, without what is redacted, and its beginning only`, async (t) => {
+  test(`${kind}: the row of a start has the beginning of the input, without redacted fields`, async (t) => {
     const journal = await openEmpty(t)
     const graph = new Graph()
     const echo = job({ name: 'echo' }, (input: unknown) => input)
@@ -205,7 +205,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     )
   })
 
-  test(`${kind}: what jobs log is in the journal, in its place and with its attempt`, async (t) => {
+  test(`${kind}: log lines of jobs are in the journal, in their place and with their attempt`, async (t) => {
     const journal = await openEmpty(t)
     const graph = new Graph()
     const talks = job({ name: 'talks', retries: 1 }, (_: undefined, ctx) => {
@@ -235,7 +235,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
 
   for (const [what, odd] of Object.entries(unreadable)) {
     for (const size of ['small', 'large']) {
-      test(`3: ${kind}: a ${size} result with ${what} fails its own node and no other`, async (t) => {
+      test(`${kind}: a ${size} result with ${what} fails its own node and no other`, async (t) => {
         const journal = await openEmpty(t)
         const graph = new Graph()
         const filler = size === 'small' ? [] : Array.from({ length: 20_000 }, (_, i) => ({ i }))
@@ -259,7 +259,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     }
   }
 
-  test(`3: ${kind}: a job that keeps changing its result fails, and nothing of it is stored`, async (t) => {
+  test(`${kind}: a job that keeps changing its result fails, and nothing of it is stored`, async (t) => {
     const journal = await openEmpty(t)
     const graph = new Graph()
     const rows = Array.from({ length: 30_000 }, (_, id) => ({ id, count: 0 }))

@@ -10,7 +10,7 @@ async function replayed(run: RecordedRun): Promise<Replay> {
   return replay
 }
 
-test('stand-ins end when and as their attempts did; the scheduler decides what starts', async () => {
+test('stand-ins end when and as their attempts did; the scheduler decides the starts', async () => {
   const { starts, ends, states } = await replayed({
     concurrency: 2,
     nodes: [
@@ -32,7 +32,7 @@ test('stand-ins end when and as their attempts did; the scheduler decides what s
   })
 })
 
-test('an attempt that failed is tried again after the recorded time, with its slot free meanwhile', async () => {
+test('an attempt that failed is tried again after the recorded time, with its slot free in between', async () => {
   const { starts, ends, states } = await replayed({
     concurrency: 1,
     nodes: [

@@ -133,7 +133,7 @@ function grown(version: string, inner: { version?: string; extra?: boolean } = {
   return graph
 }
 
-test('R7: the nodes of a sub-graph fall with what it was made from, with their elements, at every depth', async (t) => {
+test('R7: the nodes of a sub-graph become invalid with the results it was made from, with their elements, at every depth', async (t) => {
   const whole = await journals['memory']!(t)
   const first = await run(grown('v1'), { journal: whole })
   for (const last of ['[0]', '[1]', '[2]']) {
@@ -207,7 +207,7 @@ test('G8: a step of another version of its job is refused, and runs with another
   assert.equal(changed.valueOf('flow'), '2')
 })
 
-test('R7: a map whose result is made in another way is named, and runs from nothing once that is allowed', async (t) => {
+test('R7: a map whose result is made in another way is named, and starts from nothing once that is allowed', async (t) => {
   const make = (options: object): { graph: Graph; doubled: NodeRef } => {
     const graph = new Graph()
     const double = job({ name: 'double' }, (n: number) => n * 2)

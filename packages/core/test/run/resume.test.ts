@@ -57,7 +57,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     assert.deepEqual(await historyOf(journal, id!), before, 'nothing was written')
   })
 
-  test(`${kind}: a run that was cancelled goes on, and what had succeeded is not run again`, async (t) => {
+  test(`${kind}: a cancelled run resumes, and nodes that had succeeded are not run again`, async (t) => {
     const journal = await openEmpty(t)
     const first = new CountedGraph().add(diamond)
     const { scheduler, result, id } = await startRun(first.graph, { journal, concurrency: 1 })
@@ -78,7 +78,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     assert.deepEqual([state, counts], ['finished', { succeeded: 4 }])
   })
 
-  test(`${kind}: of a run that finished with failures only what failed and what it blocked runs`, async (t) => {
+  test(`${kind}: in a run that finished with failures, only failed and blocked nodes run`, async (t) => {
     const journal = await openEmpty(t)
     const first = new CountedGraph().add(diamond)
     first.failing.add('b')
@@ -98,7 +98,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     )
   })
 
-  test(`${kind}: a run that is under way is not what resume means`, async (t) => {
+  test(`${kind}: resuming a run that is under way is refused`, async (t) => {
     const journal = await openEmpty(t)
     const { graph: other } = new CountedGraph().add({ z: [] })
     const interrupted = await openEmpty(t)
@@ -150,7 +150,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     assert.equal((await journal.runs())[0]!.state, 'interrupted', 'the run is as it was')
   })
 
-  test(`${kind}: with allowChanges only what stands is kept, also over a second crash`, async (t) => {
+  test(`${kind}: with allowChanges only valid results are kept, also over a second crash`, async (t) => {
     const source = await openEmpty(t)
     const nodes = { a: [], b: ['a'], c: ['b'], x: [], gone: ['x'] }
     const before = new CountedGraph().add(nodes)
@@ -230,7 +230,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     assert.deepEqual(names.toSorted(), ['a another', 'b call', 'late call', 'x call'])
   })
 
-  test(`${kind}: what a resumed run reads back is what was returned`, async (t) => {
+  test(`${kind}: a resumed run reads back the returned values`, async (t) => {
     const value = {
       nested: {
         list: [1, -0, NaN, Infinity, 2 ** 60],
@@ -322,7 +322,7 @@ test('a run that is not there is an error, by name and by "the last"', async (t)
   }
 })
 
-test('a success whose result was lost is made again, and what was made from it', async (t) => {
+test('a success whose result was lost is computed again, with everything computed from it', async (t) => {
   const journal = await journals['memory']!(t)
   const nodes = { a: [], b: ['a'], c: ['b'], x: [], last: ['c', 'x'] }
   const first = new CountedGraph().add(nodes)
@@ -384,7 +384,7 @@ test('steps of a resumed run follow those of the first in one history', async (t
   )
 })
 
-test('R1: a clean-up runs again after what failed has run again, and stands when nothing failed', async (t) => {
+test('R1: a clean-up runs again after a failed node has run again, and stays done when nothing failed', async (t) => {
   const journal = await journals['memory']!(t)
   const calls: string[] = []
   let isBroken = true

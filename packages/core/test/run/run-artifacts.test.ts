@@ -112,7 +112,7 @@ for (const [kind, open] of Object.entries(journals)) {
   })
 }
 
-test('sqlite: prune removes artifacts of runs whose removal was interrupted, and keeps those of runs that are there', async (t) => {
+test('sqlite: prune removes artifacts of runs whose removal was interrupted, and keeps those of existing runs', async (t) => {
   const file = path.join(temporaryFolder(t), 'runs.db')
   const ids: string[] = []
   {
@@ -164,7 +164,7 @@ test('an artifact that a job does not wait for is written before the job counts 
   assert.deepEqual(await namesOf(journal, result.run!), ['late.txt'])
 })
 
-test('an attempt that fails drops what it is still writing, and the next attempt writes it anew', async (t) => {
+test('an attempt that fails drops the artifact it is writing, and the next attempt writes it again', async (t) => {
   const journal = await journals['memory']!(t)
   let isClosed = false
   const endless: AsyncIterable<string> = {
@@ -277,7 +277,7 @@ test('a cancelled run writes no half artifact', async (t) => {
   assert.equal(existsSync(left) && readdirSync(left).length > 0, false)
 })
 
-test('content that is neither text, bytes nor a stream is refused with the line that gave it', async (t) => {
+test('content that is neither text, bytes nor a stream is refused with the line of the call', async (t) => {
   const journal = await openJournal('memory')
   t.after(() => journal.stop())
   const graph = new Graph()

@@ -104,7 +104,7 @@ async function memory(t: TestContext): Promise<Journal> {
   return journals['memory']!(t)
 }
 
-test('S2: a caller that waits looks at least once a second, and can leave without touching the run', async (t) => {
+test('S2: a caller that waits checks at least once a second, and can leave without affecting the run', async (t) => {
   const journal = await memory(t)
   const { graph, started, finish } = gated()
   const running = run(graph, { journal, key })

@@ -31,7 +31,7 @@ test('G9: send() without a journal: the signal is kept until a job waits for it'
   await assert.rejects(started.send('approval'), { code: 'HDL_RUN_ENDED' })
 })
 
-test('G9: send() with a journal in memory, in virtual time, and what explain() says for programs', async (t) => {
+test('G9: send() with a journal in memory, in virtual time, and the waits in explain() for programs', async (t) => {
   const { clock, kernel } = virtual()
   const journal = await journals['memory']!(t, kernel)
   const { graph, approved } = approval()

@@ -88,7 +88,7 @@ test('throw, exit, uncaught error and out of memory in a thread fail only their 
   )
 })
 
-test('cancelling a run stops a thread job that only looks at ctx.cancelled', async () => {
+test('cancelling a run stops a thread job that only checks ctx.cancelled', async () => {
   const flag = new Int32Array(new SharedArrayBuffer(4))
   const g = new Graph()
   g.add('busy', waitsForCancel, { input: flag })
@@ -140,7 +140,7 @@ test('a place that the run does not have is an error before anything starts', as
   assert.equal(called, 0)
 })
 
-test('an input function reads only what the node depends on', async () => {
+test("an input function reads only results of the node's dependencies", async () => {
   const g = new Graph()
   const a = g.add(
     'a',
@@ -156,7 +156,7 @@ test('an input function reads only what the node depends on', async () => {
   assert.throws(() => result.of(b), HeddleError)
 })
 
-test('a node may set its own limits over those of its job', async () => {
+test('limits of a node take precedence over those of its job', async () => {
   const g = new Graph()
   let calls = 0
   const flaky = job({ name: 'flaky', retries: 5 }, () => {
@@ -174,7 +174,7 @@ test('a program and its thread jobs in one file: the program runs once', async (
   assert.equal(stdout, 'callback in thread 0\neffect in thread 0\n8\n')
 })
 
-test('what a node needs is added to what its job needs, name by name; 0 drops one', async () => {
+test('needs of a node are added to needs of its job, name by name; 0 drops one', async () => {
   const most = async (needs: object, ofJob: object): Promise<number> => {
     let running = 0
     let highest = 0
@@ -221,7 +221,7 @@ test('of() takes references of its own graph only', async () => {
   assert.equal(text.message, 'Option "of" is "a", expected a reference that add() returned.')
 })
 
-test('run() of something else than a graph, or with a controller for a signal, says what it was given', async () => {
+test('run() of a value that is not a graph, or with a controller for a signal, names the given value', async () => {
   const two = job({ name: 'two' }, () => 2)
   await assert.rejects(run(two as never), {
     code: 'HDL_BAD_OPTION',

@@ -103,7 +103,7 @@ async function setAsideRows(journal: Journal): Promise<string[]> {
 
 for (const [kind, openEmpty] of Object.entries(journals)) {
   for (const [what, one] of Object.entries(cases)) {
-    test(`${kind}: R5: ${what} that ran each of three times the process ended is set aside, and runs after a retry`, async (t) => {
+    test(`${kind}: R5: ${what} that was running at three ends of the process in a row is set aside, and runs after a retry`, async (t) => {
       const journal = await openEmpty(t)
       await interrupt(journal, one, 3)
       const calls: string[] = []
@@ -117,7 +117,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
       assert.deepEqual(calls.slice(1), [one.called], 'only what was set aside runs')
     })
 
-    test(`${kind}: R5: ${what} that ran two times the process ended runs again`, async (t) => {
+    test(`${kind}: R5: ${what} that was running at two ends of the process runs again`, async (t) => {
       const journal = await openEmpty(t)
       await interrupt(journal, one, 2)
       const calls: string[] = []
@@ -145,7 +145,7 @@ test('R6: an end of the element between two deaths begins the count again', asyn
   assert.ok(calls.includes(one.called))
 })
 
-test('R6: starts of elements and steps are written in a run that was interrupted, and in no other', async (t) => {
+test('R6: starts of elements and steps are written in an interrupted run, and in no other', async (t) => {
   const journal = await journals['memory']!(t)
   const one = cases['a step of an element']!
   const { run: fresh } = await run(one.graph([]), { journal })

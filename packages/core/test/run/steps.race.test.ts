@@ -146,7 +146,7 @@ test('G15: a wait that is raced again and again takes the signal', async () => {
   assert.equal((await clock.runUntil(started.result)).of(node), 'yes after 3')
 })
 
-test('G15: a wait that was left takes a signal that came meanwhile when the job waits for it again', async () => {
+test('G15: a wait that lost its race takes a signal that came in between when the job waits for it again', async () => {
   const { clock, kernel } = virtual()
   const hold = Promise.withResolvers<void>()
   const { graph, node } = graphOf(async (ctx) => {

@@ -74,7 +74,7 @@ test('G11: a sleep of three days holds nothing but its place in one timer; expla
   assert.equal(clock.pending, 0)
 })
 
-test('a result that cannot be stored is named with its step, and a signal that did not come with what to do', async (t) => {
+test('a result that cannot be stored is named with its step, and a missing signal with the repair', async (t) => {
   const { clock, kernel } = virtual()
   const journal = await journals['memory']!(t)
   const graph = new Graph()
@@ -301,7 +301,7 @@ async function send(journal: Journal, { id }: Run, name: string, value: unknown)
   await journal.post!(id!, { kind: 'signal', name, value, by: 'a test' })
 }
 
-test('G9: signals are delivered in order, each to one wait, also those that came before the wait', async (t) => {
+test('G9: signals are delivered in order, each to one wait, also those sent before the wait', async (t) => {
   const { clock, kernel } = virtual()
   const journal = await journals['memory']!(t, kernel)
   const graph = new Graph()

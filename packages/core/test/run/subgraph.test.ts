@@ -62,7 +62,7 @@ test('G6: nodes of a sub-graph join the run under its name, and its result is th
   assert.equal(result.valueOf('train/part 1'), 2)
 })
 
-test('a sub-graph without a result is void; an empty one succeeds; what is not a graph fails it', async () => {
+test('a sub-graph without a result is void; an empty one succeeds; a value that is not a graph fails it', async () => {
   const graph = new Graph()
   const empty = graph.subgraph('empty', async () => new Graph())
   graph.subgraph('wrong', () => 7 as never)
@@ -71,7 +71,7 @@ test('a sub-graph without a result is void; an empty one succeeds; what is not a
   assert.equal((result.failed.get('wrong') as { code: string }).code, 'HDL_BAD_OPTION')
 })
 
-test('a failed node fails its sub-graph, which blocks what depends on it', async () => {
+test('a failed node fails its sub-graph, which blocks its dependents', async () => {
   const graph = new Graph()
   const train = graph.subgraph('train', () => {
     const inner = new Graph()
@@ -129,7 +129,7 @@ test('a suspended sub-graph says how far it has come; cancel skips its nodes and
   assert.equal(clock.pending, 0)
 })
 
-test('what is not a graph is refused with the node that built it', async () => {
+test('a value that is not a graph is refused with the node that built it', async () => {
   const graph = new Graph()
   const odd: unknown[] = [undefined, 7, { nodes() {} }, { graph: { nodes() {} } }]
   for (const [index, built] of odd.entries()) graph.subgraph(`s${index}`, () => built as Graph)
@@ -223,7 +223,7 @@ test('a builder that never ends is refused at 1,000 levels', async () => {
   assert.match(String(failed.get('s/'.repeat(1_000) + 's')), /at most 1000 sub-graphs inside/)
 })
 
-test('a name that the run has already fails the sub-graph and leaves the journal as it was', async (t) => {
+test('a name that exists in the run fails the sub-graph and leaves the journal unchanged', async (t) => {
   const journal = await journals['memory']!(t)
   let inner = 'a'
   const calls: string[] = []

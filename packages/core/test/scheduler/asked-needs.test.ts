@@ -20,7 +20,7 @@ test('N1: an answer that settles twice counts once', async () => {
   assert.deepEqual(result.succeeded, ['a'])
 })
 
-test('N2: a function that never answers fails its attempt at the timeout, and explain() says what it waits for', async () => {
+test('N2: a function that never returns fails its attempt at the timeout, and explain() names the wait', async () => {
   const b = new Bench({ timeout: 5_000, retries: 1, retryBaseDelay: 0 })
   b.scheduler.add('a', { needs: () => new Promise(() => undefined) })
   const ended = b.scheduler.run(b.work)
@@ -79,7 +79,7 @@ test('N3: a node that is removed or cancelled while it is asked leaves nothing',
   }
 })
 
-test('what an input function returns is awaited for `needs` and for the job alike', async () => {
+test('a promise from an input function is awaited for `needs` and for the job alike', async () => {
   const seen: unknown[] = []
   const work = job(
     {

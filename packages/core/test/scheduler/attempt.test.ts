@@ -90,7 +90,7 @@ test('the context that user code gets has no way to shield the attempt', async (
   await result
 })
 
-test('a node that collects many results looks for its dependencies once', () => {
+test('a node that collects many results looks up its dependencies once', () => {
   const lanes = lanesOfNodes()
   const limits = { retries: 0, timeout: 1 }
   const lane = lanes.laneFor(undefined, undefined)
@@ -122,7 +122,7 @@ test('a node that collects many results looks for its dependencies once', () => 
   assert.equal(asked, 1)
 })
 
-test('a job that waits for its thread does not take the timeout of those that started with it', async () => {
+test('a job that waits for its thread does not use up the timeout of jobs that started with it', async () => {
   const bench = new Bench({ timeout: 1_000 }).add({ loop: [] })
   bench.scheduler.add('thread', { place: 'thread' })
   const result = bench.scheduler.run(async (name, context) => {

@@ -55,7 +55,7 @@ test('explain lists a hundred dependencies of many, and counts all', () => {
   assert.ok(end.why === 'dependencies' && end.on.length === 100 && end.total === 250)
 })
 
-test('explain looks at the first thousands of dependencies, and counts all', async () => {
+test('explain reads the first thousands of dependencies, and counts all', async () => {
   const names = Array.from({ length: 5_000 }, (_, i) => `n${i}`)
   const b = new Bench({ concurrency: 1 }).add(Object.fromEntries(names.map((name) => [name, []])))
   b.add({ end: names })
@@ -69,7 +69,7 @@ test('explain looks at the first thousands of dependencies, and counts all', asy
   ])
 })
 
-test('explain counts what is before a node by strict priority when aging is Infinity', async () => {
+test('explain counts the entries before a node by strict priority when aging is Infinity', async () => {
   const b = new Bench({ concurrency: 1, aging: Infinity })
   b.scheduler.add('a', { priority: 0 })
   b.scheduler.add('low', { priority: 3 })
@@ -84,7 +84,7 @@ test('explain counts what is before a node by strict priority when aging is Infi
   assert.deepEqual(ahead, ['is next, 0 before it', 'is next, 1 before it', 'is next, 2 before it'])
 })
 
-test('explain counts what is before a node, over all priorities', async () => {
+test('explain counts the entries before a node, over all priorities', async () => {
   const b = new Bench({ concurrency: 1 })
   b.scheduler.add('a')
   b.scheduler.add('low', { priority: 3 })
@@ -105,7 +105,7 @@ test('explain names a dependency once that was given twice', () => {
   assert.equal(b.scheduler.explain('b').text, 'waits for "a" (ready)')
 })
 
-test('explain says when the next start of a rate is, and who holds the permits of a key', async () => {
+test('explain gives the time of the next start of a rate, and the holders of the permits of a key', async () => {
   const b = new Bench({
     concurrency: 9,
     resources: { api: { limit: 1, per: 100 }, tenant: { each: 2 } },
@@ -141,7 +141,7 @@ test('explain says when the next start of a rate is, and who holds the permits o
   assert.equal(b.clock.pending, 0)
 })
 
-test('explain names other runs that hold what the process has', async () => {
+test('explain names other runs that hold permits of the process', async () => {
   const capacity = new Capacity({ loop: 1 })
   const [one, two] = [new Bench({ capacity }), new Bench({ capacity })]
   one.add({ a: [] })
@@ -174,7 +174,7 @@ test('explain names permits that are reserved for priority 0', async () => {
   await run
 })
 
-test('explain names the share of this server and those of others where a limit holds for the cluster', async () => {
+test('explain names the share of this server and those of other servers where a limit holds for the cluster', async () => {
   const capacity = new Capacity({ resources: { license: { permits: 4, scope: 'cluster' } } })
   const { meter } = capacity.clusterResources()[0]!
   const b = new Bench({ capacity, concurrency: 9 })

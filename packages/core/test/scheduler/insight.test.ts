@@ -36,7 +36,7 @@ test('critical path and slack of a diamond', async () => {
   assert.equal(critical.slackOf('nobody'), undefined)
 })
 
-test('what if: more slots shorten the run down to the critical path, fewer lengthen it', async () => {
+test('what-if: more slots shorten the run down to the critical path, fewer lengthen it', async () => {
   const { scheduler, duration } = await ran(
     { a: [10, []], b: [10, []], c: [10, []], d: [10, []] },
     2,
@@ -47,7 +47,7 @@ test('what if: more slots shorten the run down to the critical path, fewer lengt
   assert.equal((await scheduler.whatIf({ concurrency: 1 })).duration, 40)
 })
 
-test('what if: limits that no run could have are refused, not answered', async () => {
+test('what-if: impossible limits are refused, not answered', async () => {
   const clock = new VirtualClock()
   const scheduler = new Scheduler({
     resources: { upload: 4 },
@@ -64,7 +64,7 @@ test('what if: limits that no run could have are refused, not answered', async (
   })
 })
 
-test('the back-off of a node that was tried again counts; what never ran does not', async () => {
+test('the back-off of a node that was tried again counts; nodes that never ran do not', async () => {
   const clock = new VirtualClock()
   const scheduler = new Scheduler({ retries: 1, kernel: { clock, random: seededRandom(1) } })
   scheduler.add('a')

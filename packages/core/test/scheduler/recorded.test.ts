@@ -10,7 +10,7 @@ function node(name: string, startedAt: number, endedAt: number, ...after: string
   return { name, after, startedAt, endedAt }
 }
 
-test('critical path and slack of a recorded diamond; what did not run does not count', async () => {
+test('critical path and slack of a recorded diamond; nodes that did not run do not count', async () => {
   const critical = await criticalPathOf([
     node('end', 60, 80, 'slow', 'fast'),
     node('fast', 10, 15, 'a'),

@@ -45,7 +45,7 @@ test('G7: a clean-up node runs after success, failure, blocking and removal of i
   assert.equal(result.ok, false)
 })
 
-test('G7: after a graceful cancel it runs within the grace, when what ran has ended', async () => {
+test('G7: after a graceful cancel it runs within the grace, when running jobs have ended', async () => {
   const { clock, scheduler, work, calls } = bench()
   scheduler.add('a')
   scheduler.add('b', { after: ['a'] })
@@ -121,7 +121,7 @@ test('I1: a failed clean-up node makes the run not ok; a retry of it is allowed 
   assert.equal(result.stateOf('clean'), 'succeeded')
 })
 
-test('a clean-up node of a graph reads undefined from what did not succeed', async () => {
+test('a clean-up node of a graph reads undefined from a dependency that did not succeed', async () => {
   const graph = new Graph()
   const bad = graph.add(
     'bad',

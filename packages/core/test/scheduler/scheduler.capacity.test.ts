@@ -4,7 +4,7 @@ import { Capacity } from '../../src/capacity/capacity.ts'
 import { isError } from '../../src/errors.ts'
 import { Bench } from './kit.ts'
 
-test('a pipeline drains: what is deeper starts first, so the first row is stored early', async () => {
+test('a pipeline drains: deeper nodes start first, so the first row is stored early', async () => {
   const b = new Bench({
     concurrency: { loop: 4, thread: 2 },
     capacity: new Capacity({ thread: 2 }),
@@ -28,7 +28,7 @@ test('a pipeline drains: what is deeper starts first, so the first row is stored
   assert.ok(stored[0]! <= result.duration / 10, `${stored[0]} of ${result.duration} ms`)
 })
 
-test('depth counts also for nodes that name what is added later', async () => {
+test('depth counts also for nodes whose dependencies are added later', async () => {
   const b = new Bench({ concurrency: 1 })
   b.scheduler.add('leaf', { after: ['middle'] })
   b.scheduler.add('other')

@@ -62,7 +62,7 @@ test('retryAfter takes a finite duration, and only our own errors are asked for 
   assert.equal(isRetryable(final(http)), false)
 })
 
-test('a resource cannot be lowered below what a node needs', async () => {
+test('a resource cannot be lowered below the needs of a node', async () => {
   const b = new Bench({ resources: { gpu: 4 }, keepOpen: true })
   b.scheduler.add('big', { needs: { gpu: 3 } })
   assert.throws(
@@ -101,7 +101,7 @@ test('a node added while running that depends on itself is a cycle', async () =>
   assert.equal((await run).ok, true)
 })
 
-test('detach before the run: dependents also wait for what is added later', async () => {
+test('detach before the run: dependents also wait for dependencies that are added later', async () => {
   const b = new Bench()
   b.add({ b: ['a'], c: ['b'] })
   b.scheduler.remove('b', { dependents: 'detach' })
@@ -115,7 +115,7 @@ test('detach before the run: dependents also wait for what is added later', asyn
   assert.deepEqual((await run).skipped, ['b'])
 })
 
-test('detach: a failure before the removed node blocks what is behind it', async () => {
+test('detach: a failure before the removed node blocks the nodes behind it', async () => {
   const b = new Bench().add({ a: [], b: ['a'], c: ['b'] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -126,7 +126,7 @@ test('detach: a failure before the removed node blocks what is behind it', async
   assert.deepEqual([...r.blocked], [['c', 'a']])
 })
 
-test('detaching a chain of 50,000 nodes does not recurse deeply, neither in explain() nor in run()', async () => {
+test('detaching a chain of 50,000 nodes does not recurse deeply, in explain() or in run()', async () => {
   const scheduler = new Scheduler()
   const { calls, work } = recorder()
   const size = 50_000
@@ -137,7 +137,7 @@ test('detaching a chain of 50,000 nodes does not recurse deeply, neither in expl
   assert.deepEqual(calls, ['n0', `n${size - 1}`])
 })
 
-test('explain names what is behind removed diamonds once', () => {
+test('explain names the nodes behind removed diamonds once', () => {
   const b = new Bench().add({ a: [], l1: ['a'], r1: ['a'], l2: ['l1', 'r1'], r2: ['l1', 'r1'] })
   b.add({ end: ['l2', 'r2'] })
   for (const name of ['l1', 'r1', 'l2', 'r2']) b.scheduler.remove(name, { dependents: 'detach' })
@@ -177,7 +177,7 @@ test('run() without a function is refused', async () => {
   )
 })
 
-test('`unknown: error` also holds while run() looks for cycles', async () => {
+test('`unknown: error` also holds while run() searches for cycles', async () => {
   const b = new Bench({ unknown: 'error' }).add({ b: ['a'], a: [] })
   const run = b.scheduler.run(b.work)
   assert.throws(
@@ -194,7 +194,7 @@ test('`unknown: error` also holds while run() looks for cycles', async () => {
   assert.deepEqual((await run).succeeded, ['a', 'b'])
 })
 
-test('a name that comes while those that never came are settled is one outcome, not a lost node', async () => {
+test('a name that is added while missing names are settled has one outcome, and is not lost', async () => {
   const b = new Bench({ unknown: 'ignore' }).add({ x: ['late'], y: ['never'] })
   const run = b.scheduler.run(b.work)
   b.scheduler.add('late')
@@ -235,7 +235,7 @@ test('log and resultOf can be taken out of the context', async () => {
   assert.deepEqual(lines, ['a gave 1'])
 })
 
-test('what could never start is named, with what it lacks', async () => {
+test('a node that could never start is named, with the permits it lacks', async () => {
   const s = new Scheduler({ resources: { db: 1 } })
   assert.throws(
     () => s.add('load', { needs: { db: 3 } }),
@@ -252,7 +252,7 @@ test('what could never start is named, with what it lacks', async () => {
   assert.ok(isError(error, 'HDL_WOULD_DEADLOCK') && error.details.node === 'asked')
 })
 
-test('a resize that is refused names what it was called with', () => {
+test('a refused resize names its arguments', () => {
   const s = new Scheduler({ resources: { db: 1, api: { limit: 1, per: 3 } } })
   assert.throws(() => s.resize('dbb', 3), {
     message:

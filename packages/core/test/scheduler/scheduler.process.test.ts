@@ -24,7 +24,7 @@ async function play(program: string): Promise<string> {
 const skip = process.platform === 'win32' && 'Windows has no such signals'
 
 test(
-  '43 a run that is kept open keeps the process alive while nothing runs',
+  'a run that is kept open keeps the process alive while nothing runs',
   { skip },
   async () => {
     const printed = await play(`
@@ -39,7 +39,7 @@ test(
   },
 )
 
-test('26 a run that is paused keeps the process alive while nothing runs', { skip }, async () => {
+test('a run that is paused keeps the process alive while nothing runs', { skip }, async () => {
   const printed = await play(`
     import { Scheduler } from '@heddle/core'
     const s = new Scheduler()

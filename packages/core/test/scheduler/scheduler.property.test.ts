@@ -152,14 +152,14 @@ class World {
   }
 }
 
-test(`59 model check over ${seeds} seeds: settles, one outcome each, order and cap kept, nothing left`, async () => {
+test(`model check over ${seeds} seeds: settles, one outcome each, order and cap kept, nothing left`, async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.nat({ max: 40 }), (seed, nodes) => new World(seed, nodes).play()),
     { numRuns: seeds },
   )
 })
 
-test('59 model check on larger graphs', async () => {
+test('model check on larger graphs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.integer({ min: 100, max: 200 }), (seed, nodes) =>
       new World(seed, nodes).play(),

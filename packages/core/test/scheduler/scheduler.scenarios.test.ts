@@ -88,7 +88,7 @@ test('7 no level lockstep: C starts when A ends, although B still runs', async (
   assert.deepEqual((await run).succeeded, ['A', 'C', 'B'])
 })
 
-test('8 and 9 a failure blocks what depends on it, and the blocked are reported with the cause (P15)', async () => {
+test('8 and 9 a failure blocks its dependents, and blocked nodes are reported with the cause (P15)', async () => {
   const b = new Bench().add({ a: [], b: ['a'], c: ['b'], d: ['c'] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -323,7 +323,7 @@ test('P1 pause: a slot that becomes free while paused stays free', async () => {
   assert.equal((await run).ok, true)
 })
 
-test('S87 pause while a job runs: its timeout runs on, and the time of what waits does not begin', async () => {
+test('S87 pause while a job runs: its timeout continues, and the time of waiting nodes does not begin', async () => {
   const b = new Bench({ concurrency: 1, timeout: 1_000, retries: 0 }).add({ a: [], b: [] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -354,7 +354,7 @@ test('29 pause during back-off: no attempt until resume (P2)', async () => {
   assert.equal((await run).ok, true)
 })
 
-test('30 graceful cancel: what runs finishes, the rest is skipped, the run is not ok', async () => {
+test('30 graceful cancel: running nodes finish, the rest is skipped, the run is not ok', async () => {
   const b = new Bench({ concurrency: 1 }).add({ a: [], b: [], c: ['a'] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -369,7 +369,7 @@ test('30 graceful cancel: what runs finishes, the rest is skipped, the run is no
   assert.deepEqual(r.cancelled, [])
 })
 
-test('31 hard cancel: a second call aborts what runs', async () => {
+test('31 hard cancel: a second call aborts running nodes', async () => {
   const b = new Bench().add({ a: [], b: ['a'] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -398,7 +398,7 @@ test('31 hard cancel: the grace running out aborts, and a deaf callback is aband
   assert.equal(b.clock.pending, 0)
 })
 
-test('32 outer abort: the run settles as cancelled, with who and why (P17)', async () => {
+test('32 outer abort: the run settles as cancelled, with author and reason (P17)', async () => {
   const b = new Bench().add({ a: [], b: ['a'] })
   const controller = new AbortController()
   const run = b.scheduler.run(b.work, { signal: controller.signal })
@@ -579,7 +579,7 @@ test('46 remove blocks dependents by default', async () => {
   assert.deepEqual([...r.blocked], [['c', 'b']])
 })
 
-test('47 remove detaches: the dependent waits for what the removed node waited for, then runs (P3)', async () => {
+test('47 remove detaches: the dependent waits for the dependencies of the removed node, then runs (P3)', async () => {
   const b = new Bench().add({ a: [], b: ['a'], c: ['b'] })
   const run = b.scheduler.run(b.work)
   await b.clock.settle()
@@ -770,7 +770,7 @@ test('P14 a cycle of 50,000 nodes is found without recursion', async () => {
   await assert.rejects(s.run(recorder().work), code('HDL_CYCLE'))
 })
 
-test('results flow: a callback reads what its dependencies returned', async () => {
+test('results flow: a callback reads the results of its dependencies', async () => {
   const s = new Scheduler()
   s.add('a')
   s.add('b', { after: ['a'] })
@@ -781,7 +781,7 @@ test('results flow: a callback reads what its dependencies returned', async () =
   assert.throws(() => r.valueOf('c'), code('HDL_UNKNOWN_NODE'))
 })
 
-test('resources: waiting for a scarce one holds no slot, and others pass (S38)', async () => {
+test('resources: waiting for a scarce one holds no slot, and other nodes pass (S38)', async () => {
   const b = new Bench({ concurrency: 2, resources: { gpu: 1 } })
   b.scheduler.add('g1', { needs: { gpu: 1 } })
   b.scheduler.add('g2', { needs: { gpu: 1 } })
@@ -808,7 +808,7 @@ test('resources: a node that only waits takes no permit of its place', async () 
   await run
 })
 
-test('resources: a heavy node is not starved by light ones that came later', async () => {
+test('resources: a heavy node is not starved by light nodes that came later', async () => {
   const b = new Bench({ concurrency: 5, resources: { cpu: 2 } })
   for (const name of ['l1', 'l2']) b.scheduler.add(name, { needs: { cpu: 1 } })
   b.scheduler.add('heavy', { needs: { cpu: 2 } })

@@ -30,7 +30,7 @@ test('G1: a file that was deleted, moved or replaced is noticed; one that was wr
   }
 })
 
-test('G1: folders are watched too, and what is not there is not', (t) => {
+test('G1: folders are watched too, missing ones are not', (t) => {
   const folder = path.join(temporaryFolder(t), 'values')
   const guard = new FileGuard()
   assert.equal(guard.add(folder, 'the folder', { is: 'folder' }), false)

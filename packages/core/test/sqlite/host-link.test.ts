@@ -47,7 +47,7 @@ test('L1: a link that gathers sends the requests of one turn of the loop togethe
   await link.stop()
 })
 
-test('L2: answers and errors cross; what is open when the thread ends fails, and so does what comes later', async () => {
+test('L2: answers and errors cross; open requests fail when the thread ends, and so do later ones', async () => {
   const { link, ends } = await openLink()
   await assert.rejects(link.ask({ type: 'throw' }), { code: 'HDL_GONE' })
   const never = link.ask({ type: 'never' })
@@ -59,7 +59,7 @@ test('L2: answers and errors cross; what is open when the thread ends fails, and
   await assert.rejects(link.change(body(1)), { code: 'HDL_STORE_FAILED' })
 })
 
-test('L2: stopping answers what came before it, and refuses what comes after it', async () => {
+test('L2: stopping answers earlier requests, and refuses later ones', async () => {
   const { link, ends } = await openLink()
   const before = link.change(body(7))
   const stopped = link.stop()
@@ -79,7 +79,7 @@ test('L3: a request that cannot be sent fails alone', async () => {
   await link.stop()
 })
 
-test('2: memory that others use is copied, memory of its own is given away', async () => {
+test('shared memory is copied, memory of its own is given away', async () => {
   const { link } = await openLink()
   // Node 22 has a smaller pool than Node 24: this one is made by hand.
   const pooled = Buffer.from(new ArrayBuffer(65_536), 64, 20_000)
@@ -133,7 +133,7 @@ serviceConformance('link to a host thread', async () => {
   }
 })
 
-test('stop() at its deadline ends a thread that does not answer, and fails what it was asked', async () => {
+test('stop() at its deadline ends a thread that does not answer, and fails its requests', async () => {
   const { link, ends } = await openLink()
   const never = assert.rejects(link.ask({ type: 'never' }), { code: 'HDL_CLOSED' })
   await link.stop({ deadline: 0 })

@@ -143,7 +143,7 @@ const bytes = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.f
 const codes = (answers: readonly HostAnswer[] | undefined): unknown[] =>
   answers!.map((answer) => ('error' in answer ? answer.error.heddle?.code : 'ok'))
 
-test('H1: what has arrived is one group, up to a weight', () => {
+test('H1: requests that arrived together are one group, up to a weight', () => {
   const rig = new Rig()
   rig.accept(change(1, 'x'), change(2, 'y'), change(3, 'z'))
   const long = 'w'.repeat(10_000)
@@ -184,7 +184,7 @@ test('H3: a question sees the changes before it when it asks for that, else it d
   assert.deepEqual(codes(rig.accept(ask(6, 'throws'))[0]), ['HDL_STORE_FAILED'])
 })
 
-test('H4: what comes while the file is opened waits; when it cannot be opened, it fails with that', async () => {
+test('H4: requests that come while the file is opened wait; when it cannot be opened, they fail with that error', async () => {
   for (const isBroken of [false, true]) {
     const rig = new Rig()
     const opening = Promise.withResolvers<string>()
@@ -205,7 +205,7 @@ test('H4: what comes while the file is opened waits; when it cannot be opened, i
   }
 })
 
-test('H4: closing commits what came before it', () => {
+test('H4: closing commits the requests before it', () => {
   const rig = new Rig()
   const answers = rig.accept(change(1, 'last'), { id: 2, close: 'bye' }).flat()
   assert.deepEqual(answers, [

@@ -32,7 +32,7 @@ class Rig {
   }
 }
 
-test('a thread that was woken after a long time looks once', () => {
+test('a thread that was woken after a long time checks once', () => {
   const rig = new Rig()
   rig.wokenAt(10)
   assert.deepEqual(rig.next(), [undefined, 1])
@@ -40,7 +40,7 @@ test('a thread that was woken after a long time looks once', () => {
   assert.deepEqual(rig.next(), [undefined, 1])
 })
 
-test('while messages follow each other closely they are looked for, and found', () => {
+test('while messages follow each other closely, polling finds them', () => {
   const rig = new Rig()
   rig.next()
   rig.wokenAt(rig.now + 0.1)

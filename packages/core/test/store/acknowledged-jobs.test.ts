@@ -92,7 +92,7 @@ test('a short job costs two rows; one whose code still runs after a few millisec
   await jobs.stop()
 })
 
-test('a job that rests is not under way: a crash meanwhile does not count', async () => {
+test('a suspended job is not under way: a crash during that time does not count', async () => {
   const { clock, jobs, kinds, started, acknowledge } = await setUp()
   await acknowledge('a')
   await clock.advance(5)
@@ -115,7 +115,7 @@ test('a job that rests is not under way: a crash meanwhile does not count', asyn
   await jobs.stop()
 })
 
-test('A5: 3,000 open jobs are recalled in one query; only what was running is a suspect, the rest runs at once', async () => {
+test('A5: 3,000 open jobs are recalled in one query; only the running ones are suspects, the rest runs at once', async () => {
   const left = Array.from({ length: 3_000 }, (_, n) => open(`job ${n}`, { started: n < 2 }))
   const { clock, jobs, rows, kinds, started, reads } = await setUp(left)
   await jobs.waitRead(1)
@@ -175,7 +175,7 @@ test('A5: a suspect that rests makes room for the next one', async () => {
   await jobs.stop({ deadline: 0 })
 })
 
-test('A5: what was interrupted three times is set aside, listed, and ended by an operator', async () => {
+test('A5: a job that was interrupted three times is set aside, listed, and ended by an operator', async () => {
   const left = [
     open('third', { started: true, interruptions: 2 }),
     open('second', { started: true, interruptions: 1 }),
@@ -267,7 +267,7 @@ test('an attempt that is cut off at the deadline stays open, for the next owner'
   assert.equal(jobs.stats().open, 1)
 })
 
-test('C5: a job that its runner puts back runs again while its server goes on', async () => {
+test('C5: a job that its runner puts back runs again on the same server', async () => {
   const { clock, jobs, rows, started, acknowledge } = await setUp()
   await acknowledge('a')
   await clock.advance(5)

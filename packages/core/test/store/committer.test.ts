@@ -249,7 +249,7 @@ test('G3: a commit that is late finds its session fenced, however long the fence
   assert.equal(clock.pending, 0)
 })
 
-test('G5: stop() fails what is waiting and all later writes; what is under way is answered', async () => {
+test('G5: stop() fails waiting and later writes; the write under way is answered', async () => {
   const { committer, grant } = await setUp()
   const underWay = committer.write(grant, [acknowledged('a')])
   await Promise.resolve()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { fromStored, toStored } from '../../src/store/stored-text.ts'
 
-test('any text comes back, and what is stored is valid UTF-8 without U+0000', () => {
+test('any text is read back unchanged, and the stored form is valid UTF-8 without U+0000', () => {
   const unit = fc.oneof(
     fc.integer({ min: 0, max: 0xffff }),
     fc.constantFrom(0, 0x1a, 0x30, 0xd800, 0xdbff, 0xdc00, 0xdfff),
@@ -18,7 +18,7 @@ test('any text comes back, and what is stored is valid UTF-8 without U+0000', ()
   )
 })
 
-test('ordinary text is stored as it is', () => {
+test('ordinary text is stored unchanged', () => {
   for (const text of ['', 'warp', 'Schütze 🧵', 'line\nline\t\\x1a']) {
     assert.equal(toStored(text), text)
   }

@@ -21,7 +21,7 @@ test('K1: the entry of a key is there exactly while a caller holds or waits', as
   assert.deepEqual(locks.stats(), { keys: 0 })
 })
 
-test('keys do not hold each other back', async () => {
+test('keys do not block each other', async () => {
   const locks = new KeyedMutex<number>()
   const one = locks.tryAcquire(1)
   const two = locks.tryAcquire(2)
@@ -34,7 +34,7 @@ test('keys do not hold each other back', async () => {
   assert.equal(locks.stats().keys, 0)
 })
 
-test('seed 003: who comes between the release and the next holder finds the same lock', async () => {
+test('seed 003: a caller that comes between the release and the next holder finds the same lock', async () => {
   const locks = new KeyedMutex<string>()
   const first = await locks.acquire('a')
   const second = watch(locks.acquire('a'))

@@ -89,7 +89,7 @@ test('seed 000 problem 4: a cancelled worker cannot forget that its package is d
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('seed 000 problem 4: finishing twice, by hand and by using, counts once', async () => {
+test('seed 000 problem 4: finishing twice, explicitly and by using, counts once', async () => {
   const queue = new Queue<string>({ capacity: 2 })
   queue.tryPut('a')
   queue.tryPut('b')

@@ -57,7 +57,7 @@ test('S34 aging: an endless stream of priority 0 delays priority 3 by at most 3 
   assert.ok(waited <= 3000 + 31 * 100, `waited ${waited}`)
 })
 
-test('P2: priority p is overtaken only by what arrives less than p × aging after it', async () => {
+test('P2: priority p is overtaken only by items that arrive less than p × aging after it', async () => {
   const kernel = testKernel()
   const queue = new Queue<string>({ capacity: 10, aging: 100, kernel })
   queue.tryPut('p2 at 0', { priority: 2 })
@@ -83,7 +83,7 @@ test('aging: Infinity is strict priority, 0 is arrival order', async () => {
   }
 })
 
-test('S35 remove from the queue: never taken, order of the others kept', () => {
+test('S35 remove from the queue: the item is never taken, and the remaining order is kept', () => {
   const queue = new Queue<number>({ capacity: 1000 })
   for (let i = 0; i < 1000; i++) queue.tryPut(i)
   assert.equal(queue.has(500), true)
@@ -187,7 +187,7 @@ test('Q2: getters wait while the queue is empty and are served by order of arriv
   assert.equal(queue.stats().taken, 2)
 })
 
-test('Q6: close wakes every waiting caller; what is queued can still be taken', async () => {
+test('Q6: close wakes every waiting caller; queued items can still be taken', async () => {
   const full = new Queue<string>({ name: 'jobs', capacity: 1 })
   full.tryPut('a')
   const putter = watch(full.put('b'))
@@ -227,7 +227,7 @@ test('clear returns everything that was queued, in order, and lets waiting putte
   await queue.waitIdle()
 })
 
-test('items(): a loop finishes what it leaves behind, however it is left', async () => {
+test('items(): a loop finishes the item it leaves, however it is left', async () => {
   const queue = new Queue<number>({ capacity: 10 })
   for (let i = 0; i < 4; i++) queue.tryPut(i)
   const seen: number[] = []

@@ -74,7 +74,7 @@ test('children may start children while the scope is being joined', async () => 
   assert.deepEqual(order, ['child', 'grandchild'])
 })
 
-test('C2: a failing child cancels its siblings and says who failed', async () => {
+test('C2: a failing child cancels its siblings and the error names it', async () => {
   const scope = openScope({ name: 'page' })
   const sibling = watch(scope.start(({ signal }) => obedient(signal)))
   const failure = new Error('no such table')
@@ -178,7 +178,7 @@ test('C3: when block and child fail, both errors are kept', async () => {
   )
 })
 
-test('cancel ends the scope quietly and says who asked', async () => {
+test('cancel ends the scope quietly and names the canceller', async () => {
   const scope = openScope({ name: 'search' })
   const child = watch(scope.start(({ signal }) => obedient(signal)))
   scope.cancel('the user typed on', { by: 'alice' })
@@ -301,7 +301,7 @@ test('C4: a child that ignores its signal is reported after the grace, not waite
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('C4: what an abandoned child does later changes nothing', async () => {
+test('C4: an abandoned child that acts later changes nothing', async () => {
   const kernel = testKernel()
   const scope = openScope({ grace: 10, kernel })
   const late = gate<string>()

@@ -28,7 +28,7 @@ test('S1: never more permits out than there are', async () => {
   })
 })
 
-test('S5: a heavy request is not starved by light ones that come later', async () => {
+test('S5: a heavy request is not starved by light requests that come later', async () => {
   const semaphore = new Semaphore({ permits: 3 })
   const light = [semaphore.tryAcquire(), semaphore.tryAcquire()]
   const heavy = watch(semaphore.acquire({ weight: 3 }))
@@ -47,7 +47,7 @@ test('S5: a heavy request is not starved by light ones that come later', async (
   assert.equal(later.state, 'fulfilled')
 })
 
-test('a heavy request that gives up lets those behind it in at once', async () => {
+test('a heavy request that gives up lets the requests behind it in at once', async () => {
   const kernel = testKernel()
   const semaphore = new Semaphore({ permits: 3, kernel })
   semaphore.tryAcquire()
@@ -155,7 +155,7 @@ test('S5: priority 0 passes an aged waiter on reserved permits only', async () =
   assert.equal(heavy.state, 'fulfilled')
 })
 
-test('aging: a stream of priority 0 delays the others by a bounded time', async () => {
+test('aging: a stream of priority 0 delays other requests by a bounded time', async () => {
   const kernel = testKernel()
   const slots = new Semaphore({ permits: 1, aging: 100, kernel })
   let holder = slots.tryAcquire()
@@ -173,7 +173,7 @@ test('aging: a stream of priority 0 delays the others by a bounded time', async 
   assert.ok(turns >= 30, `it got in after ${turns} turns, but priority 0 goes first until then`)
 })
 
-test('what could never be granted is refused at once', async () => {
+test('a request that could never be granted is refused at once', async () => {
   const slots = new Semaphore({ name: 'gpu', permits: 3, reserved: 1 })
   await assert.rejects(slots.acquire({ weight: 5, priority: 0 }), withCode('HDL_WOULD_DEADLOCK'))
   await assert.rejects(slots.acquire({ weight: 4 }), withCode('HDL_WOULD_DEADLOCK'))
@@ -184,7 +184,7 @@ test('what could never be granted is refused at once', async () => {
   assert.equal(slots.tryAcquire({ weight: 4, priority: 0 })?.reserved, 1)
 })
 
-test('of two who run out of time at the same moment the first to come goes first, and may let the other one in', async () => {
+test('if two requests run out of time at the same moment, the earlier one goes first, and may let the other one in', async () => {
   const kernel = testKernel()
   const slots = new Semaphore({ permits: 1, reserved: 2, kernel })
   slots.tryAcquire()

@@ -95,7 +95,7 @@ test('await using gives it back and waits for the close', async () => {
   })
 })
 
-test('H1: who asks during the close waits for its end and gets a new resource', async () => {
+test('H1: a caller that asks during the close waits for its end and gets a new resource', async () => {
   const { shared, opens, closes, log } = world()
   const first = shared.use('a')
   opens[0]!.resolve()
@@ -130,7 +130,7 @@ test('H3: users are counted for each key', async () => {
   assert.equal(shared.has('b'), true)
 })
 
-test('a failed open tells everyone and leaves nothing', async () => {
+test('a failed open gives every caller the error and leaves nothing', async () => {
   const { shared, opens, kernel } = world()
   const asked = [shared.use('a'), shared.use('a', { deadline: 1000 })].map(watch)
   const failure = new Error('refused')
@@ -160,7 +160,7 @@ test('an open that throws at once is a failed open', async () => {
   assert.equal(shared.has('a'), false)
 })
 
-test('H5: who aborts leaves alone', async () => {
+test('H5: a caller that aborts leaves alone', async () => {
   const { shared, opens, signals, kernel } = world()
   const controller = new AbortController()
   const aborting = watch(shared.use('a', { signal: controller.signal }))
@@ -179,7 +179,7 @@ test('H5: who aborts leaves alone', async () => {
   assert.equal(listenersOf(controller.signal), 0)
 })
 
-test('H5: the last asker who leaves during the open closes what it opened', async () => {
+test('H5: the last caller that leaves during the open closes the opened resource', async () => {
   const { shared, opens, closes, signals, log } = world()
   const controller = new AbortController()
   const asked = watch(shared.use('a', { signal: controller.signal }))
@@ -208,7 +208,7 @@ test('H5: an unwanted open that fails leaves nothing', async () => {
   assert.equal(shared.has('a'), false)
 })
 
-test('H1: who asks while an unwanted open is under way waits for its close and a new open', async () => {
+test('H1: a caller that asks while an unwanted open is under way waits for its close and a new open', async () => {
   const { shared, opens, closes, log } = world()
   const controller = new AbortController()
   void watch(shared.use('a', { signal: controller.signal }))
@@ -352,7 +352,7 @@ test('every wait ends: disposing the last lease waits for a hanging close up to 
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('close refuses new users, waits for the others, closes what lingers', async () => {
+test('close refuses new users, waits for the others, closes lingering resources', async () => {
   const { shared, opens, closes, log, kernel } = world({ linger: 1000 })
   const used = shared.use('used')
   const idle = shared.use('idle')

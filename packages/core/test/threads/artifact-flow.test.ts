@@ -90,7 +90,7 @@ test('a store that refuses ends the content, and so does a loop without one', as
   await assert.rejects(without.sender.send(1, 'a', 'text'), { code: 'HDL_NO_ARTIFACTS' })
 })
 
-test('A2: what a job has not waited for is pending until the store has it', async () => {
+test('A2: an artifact that its job has not awaited is pending until the store has it', async () => {
   const stored = Promise.withResolvers<ArtifactInfo>()
   const { sender } = connect(() => stored.promise)
   void sender.send(1, 'a', 'text')

@@ -54,7 +54,7 @@ test('a Heddle error arrives as one, with code, details, cause and errors', () =
   assert.equal((got.errors![0] as Error).message, 'one')
 })
 
-test('a code this version does not know, or details that cannot be sent, still tell code and message', () => {
+test('an unknown code, or details that cannot be sent, still give code and message', () => {
   const unknown = structuredClone(encodeError(new HeddleError('HDL_CLOSED', { what: 'It' })))
   const renamed = decodeError({
     ...unknown,
@@ -79,7 +79,7 @@ test('an AggregateError keeps its errors, an abort its name and code', () => {
   assert.equal(abort.code, 20)
 })
 
-test('what is thrown need not be an error', () => {
+test('a thrown value may be something else than an error', () => {
   assert.equal(travel('text'), 'text')
   assert.equal(travel(undefined), undefined)
   assert.deepEqual(travel({ status: 5 }), { status: 5 })
@@ -107,7 +107,7 @@ test('a message becomes part of a sentence', () => {
   assert.equal(clause('plain'), 'plain')
 })
 
-test('an error whose fields throw when they are read costs only those fields', () => {
+test('an error whose fields throw when they are read loses only those fields', () => {
   const hostile = new TypeError('fine')
   for (const key of ['cause', 'name', 'stack', 'code']) {
     Object.defineProperty(hostile, key, {
@@ -122,7 +122,7 @@ test('an error whose fields throw when they are read costs only those fields', (
   assert.equal(arrived.message, 'fine')
 })
 
-test('what final() has marked stays final, also when it is not an error', () => {
+test('a value marked by final() stays final, also when it is not an error', () => {
   const late = new HeddleError('HDL_TIMEOUT', { what: 'It', limit: 5 })
   for (const thrown of [new Error('x'), late, { code: 5 }]) {
     assert.equal(isRetryable(travel(thrown)), true)

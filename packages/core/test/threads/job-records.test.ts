@@ -17,7 +17,7 @@ test('a job is known by module and name', () => {
   assert.equal([...records].length, 2)
 })
 
-test('an unknown job counts as long; a measured one by what it took, in the thread and on the loop', () => {
+test('an unknown job counts as long; a measured one by its time, in the thread and on the loop', () => {
   const record = new JobRecords().get('file:///m', 'a')
   assert.equal(loadOf(record), wholeThread)
   observeRun(record, 0.002)

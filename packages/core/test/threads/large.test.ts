@@ -47,7 +47,7 @@ test('only values that take long to clone are large', () => {
   }
 })
 
-test('a value with a cycle is looked at once in a while, not for ever', () => {
+test('a value with a cycle is searched now and then, not for ever', () => {
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   assert.equal(isLarge(cycle), true)
@@ -65,7 +65,7 @@ test('the bulk of an input is its values, or bytes in its fields', () => {
     assert.equal(bulkOf(input), undefined)
 })
 
-test('values come back as they were, in one go and in slices', async () => {
+test('values are read back unchanged, in one go and in slices', async () => {
   const value = { list: entries(20_000), map: new Map([['a', [1.5, null]]]), big: 7n }
   const body = encodeLarge('It', value)!
   assert.deepEqual(decodeLarge([body]), value)
@@ -104,7 +104,7 @@ test('bytes are copied: the same kind of view, in the same fields, and the calle
   assert.deepEqual(buffer.input, new Uint8Array(2 ** 22).fill(5))
 })
 
-test('what the codec does not know is left to the clone', async () => {
+test('values that the codec does not know are left to the clone', async () => {
   class Point {
     readonly x = 1
   }
@@ -120,7 +120,7 @@ test('copying and encoding stop when the task has left', async () => {
   assert.equal(await carry(entries(200_000), 'values', () => true), undefined)
 })
 
-test('a value that cannot be looked at is left to the clone', () => {
+test('a value that cannot be read is left to the clone', () => {
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()
   const throwing = {

@@ -40,13 +40,13 @@ test('threads that cannot start fail the task after a few tries', async () => {
   assert.equal(crashed, 4)
 })
 
-test('a job is not started before the module has what it needs', async () => {
+test('a job is not started before the imports of its module are ready', async () => {
   await using pool = new ThreadPool({ threads: 1 })
   const length = await pool.run<number>({ module: fixture('slow'), job: 'length', input: 0 })
   assert.ok(length > 100)
 })
 
-test('a job that the module does not define is reported with those it does', async () => {
+test('a job that the module does not define is reported with the jobs that it defines', async () => {
   await using made = createPool({ threads: 1 })
   const { run } = made
   await assert.rejects(run('plsu', 1), (error) => {
@@ -90,7 +90,7 @@ test('a syntax error and a missing file are reported as such', async () => {
   })
 })
 
-test('a module that never finishes gives out what it has defined when its time is over', async () => {
+test('a module that never finishes provides the jobs it has defined when its time is over', async () => {
   await using pool = new ThreadPool({ threads: 1, loadLimit: 1 })
   const endless = fixture('endless')
   assert.equal(await pool.run({ module: endless, job: 'early', input: 1 }), 2)

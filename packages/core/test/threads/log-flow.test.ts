@@ -70,7 +70,7 @@ test('G2: long lines weigh more', () => {
   assert.ok(posted.flat().length / 3 < 20)
 })
 
-test('G3: what a stuck loop does not read is dropped, and a line says how much', async () => {
+test('G3: log lines that a stuck loop does not read are dropped, and a line says how many', async () => {
   const { clock, writer, posted, read, readAll } = connect()
   for (let line = 0; line < 5000; line++) writer.write(1, `line ${line}`)
   writer.write(2, 'of another job')

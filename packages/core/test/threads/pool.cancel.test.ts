@@ -145,7 +145,7 @@ test('a job that does not stop loses its thread after the grace, and only that j
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('what waits behind a job that is being stopped goes elsewhere', async () => {
+test('jobs behind a job that is being stopped go to another thread', async () => {
   const kernel = createKernel()
   await using made = createPool({ threads: 1, grace: 500, kernel })
   const { pool, run } = made
@@ -204,7 +204,7 @@ class JumpingClock implements Clock {
 }
 
 test(
-  'a thread that is blocked in the operating system is abandoned, and the pool goes on',
+  'a thread that is blocked in the operating system is abandoned, and the pool continues',
   { skip: process.platform === 'win32' && 'named pipes are files only elsewhere' },
   async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'heddle-threads-'))

@@ -74,7 +74,7 @@ test('S54: the error that ended the thread is the cause', async () => {
   })
 })
 
-test('P3: what a thread had been sent and not started is run elsewhere, in order, before newer work', async () => {
+test('P3: jobs that a thread had been sent and not started run elsewhere, in order, before newer work', async () => {
   await using made = createPool({ threads: 1 })
   const { pool, run } = made
   await learnShort(made, 'echoOrExit', 5)
@@ -139,7 +139,7 @@ test('a run that leaves its thread alive ends the row; keys are counted apart', 
   await assert.rejects(run('echoOrExit', 1, { key: 'b' }), { code: 'HDL_QUARANTINED' })
 })
 
-test('what the thread had been sent with that key fails too, and is not started elsewhere', async () => {
+test('jobs with that key that the thread had been sent fail too, and are not started elsewhere', async () => {
   await using made = createPool({ threads: 1, crashLimit: 1 })
   const { pool, run } = made
   await learnShort(made, 'echoOrExit', 3)
@@ -152,7 +152,7 @@ test('what the thread had been sent with that key fails too, and is not started 
   )
 })
 
-test('what waits with a key that is put in quarantine fails at once', async () => {
+test('jobs that wait with a key in quarantine fail at once', async () => {
   await using made = createPool({ threads: 1, crashLimit: 1 })
   const { pool, run } = made
   const poison = ['exit', 'exit', 'exit'].map((input) => run('echoOrExit', input, { key: 'p' }))

@@ -7,7 +7,7 @@ import { createPool } from './fixtures/support.ts'
 const entries = (count: number): { id: number; name: string }[] =>
   Array.from({ length: count }, (_, id) => ({ id, name: `entry ${id}` }))
 
-test('large values arrive as they were, in both directions, and in the order of the tasks', async () => {
+test('large values arrive unchanged, in both directions, and in the order of the tasks', async () => {
   await using made = createPool({ threads: 2 })
   const { run } = made
   const values = [

@@ -99,7 +99,7 @@ test('closing while threads are starting ends them too', async () => {
   assert.deepEqual(pool.stats().threads, [])
 })
 
-test('a crash while it stops tells the job that the pool is closed', async () => {
+test('a crash while it stops fails the job with HDL_CLOSED', async () => {
   const { pool, run } = createPool({ threads: 1 })
   const flags = createFlags()
   const work = run('exitWhenCancelled', { flags })

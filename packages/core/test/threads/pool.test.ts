@@ -106,7 +106,7 @@ test('P4: tasks start in the order of their calls', async () => {
   )
 })
 
-test('S58 P2: two threads and a queue of eight: of 100 runs ten are taken, ninety told to come back', async () => {
+test('S58 P2: two threads and a queue of eight: of 100 runs ten are taken, ninety get a retry time', async () => {
   await using made = createPool({ threads: 2, maxQueue: 8 })
   const { pool, run } = made
   const flags = createFlags()
@@ -132,7 +132,7 @@ test('S58 P2: two threads and a queue of eight: of 100 runs ten are taken, ninet
   assert.equal(pool.hasRoom, true)
 })
 
-test('S58: the time to come back is computed from the measured run time and what is waiting', async () => {
+test('S58: the retry time is computed from the measured run time and the queue', async () => {
   await using made = createPool({ threads: 1, maxQueue: 3 })
   const { pool, run } = made
   await run('burn', 5)
@@ -200,7 +200,7 @@ function abortable() {
   return { signal: controller.signal, now: (reason: unknown) => controller.abort(reason) }
 }
 
-test('waitIdle() ends when everything has settled, also what failed', async () => {
+test('waitIdle() ends when everything has settled, also failed jobs', async () => {
   await using made = createPool({ threads: 2 })
   const { pool, run } = made
   await pool.waitIdle()
@@ -233,7 +233,7 @@ test('P5: tiny jobs behind a long one finish on the other thread', async () => {
   await long
 })
 
-test('P5: while one thread is held, the others do everything that comes later', async () => {
+test('P5: while one thread is held, the others do all later jobs', async () => {
   await using made = createPool({ threads: 2 })
   const { pool, run } = made
   const flags = createFlags()
@@ -248,7 +248,7 @@ test('P5: while one thread is held, the others do everything that comes later', 
   assert.equal(pool.stats().completed, 221)
 })
 
-test('a job that is late gives back what is behind it, to the front of the queue', async () => {
+test('a job that is late gives back the jobs behind it, to the front of the queue', async () => {
   const kernel = createKernel()
   await using made = createPool({ threads: 1, kernel })
   const { pool, run } = made
@@ -287,7 +287,7 @@ test('a job may have work done by a pool of its own', async () => {
   assert.equal(await made.run('nested', 1), 2)
 })
 
-test('stats() tell threads, queue and jobs', async () => {
+test('stats() count threads, queue and jobs', async () => {
   await using made = createPool({ threads: 1, maxQueue: 2 })
   const { pool, run } = made
   await run('plus', 1)

@@ -112,7 +112,7 @@ test('a result that cannot be cloned fails alone', async () => {
   assert.equal(pool.stats().crashed, 0)
 })
 
-test('what a job throws arrives with class, code, fields, cause and the stack of the thread', async () => {
+test('an error of a job arrives with class, code, fields, cause and the stack of the thread', async () => {
   await using made = createPool({ threads: 1 })
   const { run } = made
   await assert.rejects(run('fail', 'broken'), (error) => {
@@ -210,7 +210,7 @@ test('[STREAM/THREAD] an error of the source reaches the job', async () => {
   await assert.rejects(made.run('countBytes', stream), /disk on fire/)
 })
 
-test('[STREAM/THREAD] a stream that other code reads cannot be sent', async () => {
+test('[STREAM/THREAD] a stream with another reader cannot be sent', async () => {
   await using made = createPool({ threads: 1 })
   const { stream } = countingSource(1)
   stream.getReader()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Quarantine } from '../../src/threads/quarantine.ts'
 
-test('a key is kept out after so many crashes in a row, and a run that survives ends the row', () => {
+test('a key is kept out after a number of crashes in a row, and a surviving run ends the row', () => {
   const quarantine = new Quarantine(2)
   assert.equal(quarantine.crashed('a'), false)
   quarantine.survived('a')

@@ -13,7 +13,7 @@ test('a large buffer that the result owns as a whole is moved', () => {
   assert.deepEqual(transferOf([bytes, 1]), [bytes.buffer])
 })
 
-test('small ones, parts, pools and shared memory are copied', () => {
+test('small buffers, parts, pools and shared memory are copied', () => {
   assert.equal(transferOf(new Uint8Array(100)), undefined)
   assert.equal(transferOf(new Uint8Array(large).subarray(1)), undefined)
   assert.equal(transferOf(Buffer.from('from the pool')), undefined)

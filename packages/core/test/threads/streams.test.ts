@@ -29,7 +29,7 @@ test('an input without streams has nothing to carry', () => {
   }
 })
 
-test('streams are found in plain objects and arrays, and the rest stays what it is', () => {
+test('streams are found in plain objects and arrays, and other values are unchanged', () => {
   const { stream } = source()
   const map = new Map()
   const input = { body: stream, parts: [1, { second: source().stream }], map }
@@ -58,7 +58,7 @@ test('nothing is read before the other side asks, then chunk by chunk to the end
   assert.equal(seen.isCancelled, false)
 })
 
-test('ending cancels what was not read, twice is harmless', async () => {
+test('ending cancels the unread part, twice is harmless', async () => {
   const { stream, seen } = source()
   const carried = carryStreams({ stream })!
   carried.end('enough')
@@ -67,7 +67,7 @@ test('ending cancels what was not read, twice is harmless', async () => {
   assert.equal(seen.cancelledWith, 'enough')
 })
 
-test('the other side cancels the source', async () => {
+test('the receiving side cancels the source', async () => {
   const { stream, seen } = source()
   const carried = carryStreams(stream)!
   await (carried.input as ReadableStream).cancel('no more')
@@ -83,7 +83,7 @@ test('a node stream is carried too, and destroyed when it is not read', async ()
   assert.ok(readable.destroyed)
 })
 
-test('a stream that other code reads is refused', () => {
+test('a stream with another reader is refused', () => {
   const { stream } = source()
   stream.getReader()
   assert.throws(() => carryStreams(stream), TypeError)

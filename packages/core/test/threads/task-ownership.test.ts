@@ -51,7 +51,7 @@ test('a job sees its cancellation, and no job sees that of another', () => {
   assert.equal(isCancelled(slots.words, next), false, 'a late cancel of b reaches nobody')
 })
 
-test('cancelling what was not claimed changes nothing', () => {
+test('cancelling an unclaimed task changes nothing', () => {
   const slots = new Slots()
   const ticket = slots.publish()
   slots.cancel(ticket)

@@ -64,7 +64,7 @@ test('R1: an asynchronous job is finished before the next one starts', async () 
   await Promise.all(work)
 })
 
-test('R4: what a job writes is written while its thread is idle', async () => {
+test('R4: output of a job is written while its thread is idle', async () => {
   const file = fileURLToPath(new URL('./fixtures/prints.ts', import.meta.url))
   const flags = ['--conditions=heddle-source']
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, file])

@@ -48,7 +48,7 @@ test('work that runs at the same time keeps its own label', async () => {
   }
 })
 
-test('what the work throws passes', () => {
+test('an error of the work passes', () => {
   countWatch(1)
   try {
     assert.throws(

@@ -25,7 +25,7 @@ test('measureLoopGap sees a block that has no beat after it', async () => {
   assert.ok(longest >= 75, `measured ${longest} ms`)
 })
 
-test('measureLoopGap passes what the work throws', async () => {
+test('measureLoopGap passes an error of the work', async () => {
   await assert.rejects(
     measureLoopGap(() => Promise.reject(new Error('broken'))),
     /broken/,
@@ -41,7 +41,7 @@ test('expectLoopFree returns the value of work that leaves the loop free', async
   assert.equal(isWatching(), false)
 })
 
-test('expectLoopFree fails with the label and the innermost frame of who blocked', async () => {
+test('expectLoopFree fails with the label and the innermost frame of the blocking code', async () => {
   const blocked = expectLoopFree(100, () =>
     runBlamed('job "parse"', async () => {
       await undisturbed(beat)
@@ -79,7 +79,7 @@ test('expectLoopFree blames the longest of several blocks, also a last one', asy
   })
 })
 
-test('expectLoopFree passes what the work throws, and stops watching', async () => {
+test('expectLoopFree passes an error of the work, and stops watching', async () => {
   await assert.rejects(
     expectLoopFree(60_000, () => {
       throw new Error('broken')

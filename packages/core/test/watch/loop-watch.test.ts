@@ -82,7 +82,7 @@ test('S60 a synchronous block of 300 ms is reported with label, function and sou
   assert.equal(stats.state, 'running')
 })
 
-test('I2: JavaScript is looked at while it is stuck', async () => {
+test('I2: JavaScript is sampled while it is stuck', async () => {
   // On a machine with more work than processors the watchdog itself can be late.
   for (let tries = 10; tries > 0; tries--) if ((await gapOf(busyLoop)).gap.certain) return
   assert.fail('no look was in time')
@@ -255,7 +255,7 @@ test('waiting for the start can be cancelled', async () => {
   assert.equal(watch.stats().state, 'running')
 })
 
-test('a listener that throws changes nothing for the others; each registration ends alone', async () => {
+test('a listener that throws does not affect the others; each registration ends alone', async () => {
   await using watch = new LoopWatch({ threshold: 100 })
   await watch.start()
   await beatOf(watch)

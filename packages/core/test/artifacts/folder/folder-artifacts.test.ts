@@ -49,7 +49,7 @@ test('F4: everything is inside of the folder of the run', async () => {
   )
 })
 
-test('F1: what a killed process has left is removed by the next one that writes, and the torn end of the list is repaired', async () => {
+test('F1: files of a killed process are removed by the next writer, and the torn end of the list is repaired', async () => {
   await using folder = await makeFolder()
   await storeIn(folder.path).put('run-1', 'a', 'one')
   const run = path.join(folder.path, 'run-1')

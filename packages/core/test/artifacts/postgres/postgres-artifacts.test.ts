@@ -70,7 +70,7 @@ artifactStoreConformance('postgres', async () => {
   }
 })
 
-test('F1: what a killed process has left is removed by the next one that writes; an upload of it can be resumed', async () => {
+test('F1: rows of a killed process are removed by the next writer; its upload can be resumed', async () => {
   await using place = makePlace()
   await using store = await openArtifacts(place.address, { quota: { bytes: 2 * pieceBytes + 20 } })
   await store.put('run-1', 'a', 'one')
@@ -150,7 +150,7 @@ test('F5: bytes that were changed or lost in the database are damage', async () 
   await assert.rejects(read(store, 'run-1', 'a'), { code: 'HDL_ARTIFACT_DAMAGED' })
 })
 
-test('a replaced artifact is kept for an hour for those who read it, then the next put removes it', async () => {
+test('a replaced artifact is kept for an hour for its readers, then the next put removes it', async () => {
   await using place = makePlace()
   await using store = await openArtifacts(place.address)
   await store.put('run-1', 'a', 'old')
@@ -165,7 +165,7 @@ test('a replaced artifact is kept for an hour for those who read it, then the ne
   assert.equal(await place.count('artifact_garbage'), 0)
 })
 
-test('a put whose run is removed meanwhile fails and leaves nothing', async () => {
+test('a put whose run is removed before its end fails and leaves nothing', async () => {
   await using place = makePlace()
   await using store = await openArtifacts(place.address)
   const content = async function* (): AsyncGenerator<Uint8Array> {

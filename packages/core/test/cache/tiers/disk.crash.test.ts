@@ -39,7 +39,7 @@ function start(directory: string): ChildProcess {
   return spawn(process.execPath, [writer, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-test('S30, C3: kill -9 during 1,000 writes: what was acknowledged is there, and nothing is torn', async () => {
+test('S30, C3: kill -9 during 1,000 writes: acknowledged entries are there, and none is torn', async () => {
   using folder = temporaryFolder()
   for (const changes of [1, 150, 350, 500]) {
     const acknowledged = await killAfter(folder.path, changes)

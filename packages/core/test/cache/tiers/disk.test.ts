@@ -46,7 +46,7 @@ const filesIn = (home: string): string[] => readdirSync(join(home, 'files'))
 
 const large = (fill: number): Uint8Array => new Uint8Array(300_000).fill(fill)
 
-test('S22, S23 what was set and deleted is so after a restart, small and large', async () => {
+test('S22, S23 entries that were set or deleted stay so after a restart, small and large', async () => {
   using folder = temporaryFolder()
   const values = {
     small: { list: [1, 2, 3], text: 'é' },
@@ -71,7 +71,7 @@ test('S22, S23 what was set and deleted is so after a restart, small and large',
   assert.equal(filesIn(homes(folder.path)[0]!).length, 3, 'no file is left of what has gone')
 })
 
-test('versions go on after a restart, so that parents are not mistaken', async () => {
+test('version numbers continue after a restart, so that parents are not mistaken', async () => {
   using folder = temporaryFolder()
   let version = 0
   {
@@ -104,7 +104,7 @@ test('a second user of the directory is refused, until the first has gone', asyn
   await second.set('key', 1)
 })
 
-test('who is refused leaves the locks of the first as they are', async () => {
+test('an opener that is refused leaves the locks of the first unchanged', async () => {
   using folder = temporaryFolder()
   await using first = await open(folder.path)
   await first.set('key', 1)
@@ -136,7 +136,7 @@ test('different namespaces do not see each other; the order of their parts does 
   })
 })
 
-test('S30 what is unknown, of another format or damaged is ignored and never deleted', async () => {
+test('S30 unknown folders, and folders of another format or damaged, are ignored and never deleted', async () => {
   using folder = temporaryFolder()
   await (await open(folder.path)).stop()
   const [home] = homes(folder.path)
@@ -187,7 +187,7 @@ test('S30 a directory of the right name with strange content is left alone', asy
   assert.deepEqual(readdirSync(path), ['thesis.doc'])
 })
 
-test('a large value whose file was changed or removed is a miss, and goes', async () => {
+test('a large value whose file was changed or removed is a miss, and is deleted', async () => {
   using folder = temporaryFolder()
   {
     await using cache = await open(folder.path)
@@ -232,7 +232,7 @@ async function reopened<V>(cache: Cache<V>, directory: string): Promise<Cache<V>
   return open<V>(directory)
 }
 
-test('what a crash left half written is swept away at the next start', async () => {
+test('half-written files of a crash are removed at the next start', async () => {
   using folder = temporaryFolder()
   await (await open(folder.path)).stop()
   const [home] = homes(folder.path)
@@ -287,7 +287,7 @@ test('S27 SQLite and files are used in the thread only', async () => {
   assert.ok(!loaded.some((name) => name.endsWith(' sqlite')), 'the loop has not even loaded it')
 })
 
-test('an operation after the end of the thread starts a new one; what was under way fails', async () => {
+test('an operation after the end of the thread starts a new one; operations under way fail', async () => {
   using folder = temporaryFolder()
   const threads: Worker[] = []
   const notice = (thread: Worker): void => void threads.push(thread)
@@ -335,7 +335,7 @@ test('a cache keeps the process alive while something is under way, and not when
   await cache.stop()
 })
 
-test('2: values of any size leave the count of pending bytes as they found it', async () => {
+test('values of any size leave the count of pending bytes unchanged', async () => {
   using folder = temporaryFolder()
   const tier = diskTier({ directory: folder.path, durability: 'process' })
   await using cache = await openCache({ tier, maxPendingBytes: 100_000 })
@@ -343,7 +343,7 @@ test('2: values of any size leave the count of pending bytes as they found it', 
   assert.equal(cache.stats().pending.bytes, 0)
 })
 
-test('2: bytes from the pool of Node are written like others', async () => {
+test('bytes from the pool of Node are written like others', async () => {
   using folder = temporaryFolder()
   const tier = diskTier({ directory: folder.path, durability: 'process' })
   await tier.open()
@@ -353,7 +353,7 @@ test('2: bytes from the pool of Node are written like others', async () => {
   await tier.close()
 })
 
-test('7: a cache whose folder was deleted, or whose database was emptied, acknowledges nothing', async () => {
+test('a cache whose folder was deleted, or whose database was emptied, acknowledges nothing', async () => {
   for (const [harm, problem] of [
     [(home: string) => rmSync(home, { recursive: true }), /its folder was deleted or moved/],
     [(home: string) => truncateSync(join(home, 'cache.db')), /its database was emptied/],
@@ -377,7 +377,7 @@ test('7: a cache whose folder was deleted, or whose database was emptied, acknow
   }
 })
 
-test('7: a database that gets shorter because its pages were given back is not taken for a damaged one', async () => {
+test('a database that gets shorter because its pages were given back is not taken for a damaged one', async () => {
   using folder = temporaryFolder()
   const tier = diskTier({ directory: folder.path, durability: 'process' })
   await tier.open()

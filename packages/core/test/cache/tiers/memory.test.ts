@@ -24,7 +24,7 @@ test('options are checked', () => {
   assert.throws(() => memoryTier({ maxBytes: 0 }), { code: 'HDL_BAD_OPTION' })
 })
 
-test('an entry counts with what it takes on the heap besides its bytes: many small ones do not take several times the bound', async () => {
+test('an entry counts with its heap overhead besides its bytes: many small entries do not take several times the bound', async () => {
   const tier = await open({ maxBytes: 2 ** 20 })
   const body = new Uint8Array(1)
   for (let n = 0; n < 10_000; n++) {

@@ -169,7 +169,7 @@ test('J8: a key that was reserved by a process that died at once can be used', a
   await admin.close()
 })
 
-test('text that PostgreSQL cannot hold comes back as it was', async () => {
+test('text that PostgreSQL cannot hold is read back unchanged', async () => {
   const { address, admin } = place()
   const text = 'a\0b \ud800 \x1a0000 "\\'
   await using journal = await openJournal(address)

@@ -81,7 +81,7 @@ test('C12, P2: the partitions of a week that goes whole are dropped, while anoth
   await writer[Symbol.asyncDispose]()
 })
 
-test('C12, P2: a week with an open run keeps its partitions; the rows of the others go', async () => {
+test('C12, P2: a week with an open run keeps its partitions; the rows of its other runs are removed', async () => {
   const schema = 'partly'
   await using journal = await openJournal(`${postgres.address}?schema=${schema}`)
   await writeRun(journal, 'old')
@@ -102,7 +102,7 @@ test('C12, P2: a week with an open run keeps its partitions; the rows of the oth
   assert.equal(await journal.valueOf('open', 'a'), 'result of open')
 })
 
-test('P3: what a prune that was cut off has left is dropped by the next one', async () => {
+test('P3: leftovers of an interrupted prune are dropped by the next one', async () => {
   const schema = 'cut_off'
   await using journal = await openJournal(`${postgres.address}?schema=${schema}`)
   for (const id of ['old', 'new']) await writeRun(journal, id)

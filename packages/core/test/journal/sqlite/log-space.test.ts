@@ -65,7 +65,7 @@ test('commits write over room that is there already, and get more before it is u
   for (let i = 1; i < steps.length; i++) assert.equal(steps[i]! - steps[i - 1]!, mebibyte)
 })
 
-test('S1: whoever recovers the log after a crash finds what was committed and nothing else', async () => {
+test('S1: recovery of the log after a crash finds the committed rows and nothing else', async () => {
   await using folder = await newFolder()
   using rig = new Rig(folder.path)
   for (let i = 0; i < 100; i++) rig.commit()
@@ -91,7 +91,7 @@ test('S1: a log that starts anew is written over from its beginning', async () =
   assert.equal(rig.database.prepare('SELECT count(*) AS n FROM t').get()!['n'], 600)
 })
 
-test('it is never made longer than what is kept of it', async () => {
+test('it is never made longer than the part that is kept', async () => {
   await using folder = await newFolder()
   using rig = new Rig(folder.path, 2 * mebibyte)
   for (let i = 0; i < 400; i++) rig.commit()

@@ -56,7 +56,7 @@ test('an older file is copied, then migrated', async () => {
   })
 })
 
-test('a migration that fails leaves the file as it was, says which, and can be tried again', async () => {
+test('a migration that fails leaves the file unchanged, names the step, and can be tried again', async () => {
   await using folder = await newFolder()
   const file = path.join(folder.path, 'x.db')
   using database = new DatabaseSync(file)

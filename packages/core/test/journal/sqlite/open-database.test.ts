@@ -57,7 +57,7 @@ test('S81 a database of another program is refused, and is not changed', async (
   }
 })
 
-test('S81 what is not a database is refused, however short, and is not changed', async () => {
+test('S81 a file that is not a database is refused, however short, and is not changed', async () => {
   await using folder = await newFolder()
   const file = path.join(folder.path, 'x.db')
   const contents = ['x', '[]', '{"runs": null}', 'SQLite format 3', 'y'.repeat(10_000)]
@@ -91,7 +91,7 @@ test('a file without tables is a journal that was killed before its first word: 
   }
 })
 
-test('S81 a truncated file is reported with what can be read', async () => {
+test('S81 a truncated file is reported with the readable part', async () => {
   await using store = await newStore()
   await writeRuns(store.file, 6, 800)
   await damage(store.file, (bytes) => bytes.subarray(0, bytes.length - 4 * pageSize))
@@ -106,7 +106,7 @@ test('S81 a truncated file is reported with what can be read', async () => {
   assert.equal((await saved.runs()).length, writing.details.runs)
 })
 
-test('a damaged page is reported with what can be read', async () => {
+test('a damaged page is reported with the readable part', async () => {
   await using store = await newStore()
   await writeRuns(store.file, 3, 500)
   await ruinPage(store.file, middlePage(store.file))
@@ -129,7 +129,7 @@ test('damage that is found only when it is read is reported by the reader', asyn
   await assert.rejects(journal.snapshot('r0'), { code: 'HDL_JOURNAL_DAMAGED' })
 })
 
-test('text that is not what we wrote is damage, not a SyntaxError', async () => {
+test('text in another format is damage, not a SyntaxError', async () => {
   await using store = await newStore()
   await writeRuns(store.file, 1, 3)
   {

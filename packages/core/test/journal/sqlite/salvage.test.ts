@@ -31,7 +31,7 @@ test('everything but one page is saved, with the results, and the saved journal 
   assert.equal(await journal.valueOf('next', 'a'), 'goes on')
 })
 
-test('runs whose records are lost can be looked at, and resumed under their ids', async () => {
+test('runs whose records are lost can be inspected, and resumed under their ids', async () => {
   await using store = await newStore()
   await writeRuns(store.file, 3, 20)
   await ruinPage(store.file, rootPageOf(store.file, 'run'))

@@ -26,7 +26,7 @@ test('K1: a session is alive while its lock is held, and looking does not free i
   assert.deepEqual(readdirSync(`${file}.writers`), [])
 })
 
-test('K2: what a killed process has left is free, is removed, and is not made again by looking', async () => {
+test('K2: a lock of a killed process is free, is removed, and is not made again by a check', async () => {
   await using folder = await newFolder()
   const file = path.join(folder.path, 'x.db')
   const row = { pid: process.pid, lock: 'one' }

@@ -20,7 +20,7 @@ for (const [what, size] of [
   ['rows', 20_000],
   ['files of large values', 200_000],
 ] as const) {
-  test(`J6: a disk full of ${what} fails the journal, and nothing that was acknowledged is lost`, async (t) => {
+  test(`J6: a disk full of ${what} fails the journal, and no acknowledged row is lost`, async (t) => {
     using disk = mounted(t, 6 * 1024)
     if (disk === undefined) return
     const file = path.join(disk.path, 'runs.db')

@@ -62,7 +62,7 @@ test('C12: positions and numbers of runs are not used again, also after the newe
   assert.equal(database.prepare('SELECT run FROM run').get()!['run'], 4)
 })
 
-test('C12: what a killed process has left of a run that it was opening or removing goes with the next prune', async () => {
+test('C12: leftovers of a killed process that was opening or removing a run are removed by the next prune', async () => {
   await using store = await newStore()
   await writeRuns(store.file, 2, 10)
   {

@@ -38,7 +38,7 @@ function bytesOf(value: unknown): Buffer {
 
 const valueOf = (each: { shape: string; size: number }): unknown => shapes[each.shape]!(each.size)
 
-test('2: a value of any size and shape is stored, alone in its batch or with others', async () => {
+test('a value of any size and shape is stored, alone in its batch or with others', async () => {
   await using store = await newStore('process')
   let runs = 0
   await fc.assert(
@@ -70,7 +70,7 @@ test('2: a value of any size and shape is stored, alone in its batch or with oth
   )
 })
 
-test('2: a run whose header has options of any size is opened', async () => {
+test('a run whose header has options of any size is opened', async () => {
   await using store = await newStore('process')
   await using journal = await store.open()
   for (const length of [1, 100, 5000, 20_000, 100_000]) {

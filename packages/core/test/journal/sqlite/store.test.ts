@@ -31,7 +31,7 @@ const by = (file: string): SessionStart => ({
 
 const row = (run: number, attempt: number): Cell[] => [run, 0, 'a', 2, attempt, 0.5, null]
 
-test('rows go in as they are, whether they fill a statement or not', async () => {
+test('rows are inserted unchanged, whether they fill a statement or not', async () => {
   for (const count of [1, 31, 32, 33, 64, 100]) {
     await using folder = await newFolder()
     const file = path.join(folder.path, 'x.db')
@@ -131,7 +131,7 @@ test('D2: two that write in turns never give a position twice, and each run has 
   )
 })
 
-test('D3: rows of a run that another session has taken are left out, those of other runs are not', async () => {
+test('D3: rows of a run that another session has taken are left out, rows of other runs are not', async () => {
   await using folder = await newFolder()
   const file = path.join(folder.path, 'x.db')
   using database = openForWriting(file, 'process')

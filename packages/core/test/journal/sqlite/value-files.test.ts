@@ -62,7 +62,7 @@ test('a folder that cannot be made is a failed store', async () => {
   })
 })
 
-test('a large result whose file is damaged or gone is told apart from one that is not there', async () => {
+test('a large result whose file is damaged or gone is distinguished from a missing result', async () => {
   await using store = await newStore()
   await writeRuns(store.file, 2, 1)
   await using journal = await store.open({ readOnly: true })

@@ -105,7 +105,7 @@ function batch(number: number, count = 1, broken = false): BatchWire {
   }
 }
 
-test('what has arrived is written together and acknowledged once', async () => {
+test('rows that arrived together are written together and acknowledged once', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(folder.path)
   assert.deepEqual(rig.accept(batch(1), batch(2, 40), batch(3)), [durable(1, 1, 3)])
@@ -113,7 +113,7 @@ test('what has arrived is written together and acknowledged once', async () => {
   assert.equal(rig.count(), 43)
 })
 
-test('questions are answered in their turn: after the rows before them, before those behind', async () => {
+test('questions are answered in their turn: after the rows before them, before the rows behind them', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(folder.path)
   const opening: BatchWire = { ...batch(2), changes: [opened] }
@@ -147,7 +147,7 @@ test('D1: a group with a row that cannot be written is not there at all', async 
   assert.equal(rig.count(), 1)
 })
 
-test('R1: what could not be written is kept in order, and written together when it can be', async () => {
+test('R1: rows that could not be written keep their order, and are written together when they can be', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(folder.path)
   rig.accept(claimed, { ...batch(1), changes: [opened] })
@@ -171,7 +171,7 @@ test('R1: what could not be written is kept in order, and written together when 
   assert.deepEqual(rig.accept(batch(4))[0], durable(3, 8, 8))
 })
 
-test('R1: what was given up is not written, and neither is anything after it', async () => {
+test('R1: rows that were given up are not written, nor any row after them', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(folder.path)
   rig.accept(batch(1, 1, true))
@@ -184,7 +184,7 @@ test('R1: what was given up is not written, and neither is anything after it', a
   assert.equal(rig.count(), 0)
 })
 
-test('what opening fails with is the answer, also to the requests behind it', async () => {
+test('the error of opening is the answer, also to the requests behind it', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(path.join(folder.path, 'x'))
   const blocked = await Rig.open(rig.file)
@@ -192,7 +192,7 @@ test('what opening fails with is the answer, also to the requests behind it', as
   assert.deepEqual(blocked.accept(batch(1))[0]!.map(codeOf), ['HDL_STORE_FAILED'])
 })
 
-test('7: a file that was deleted fails the end of a run, and the rows after a moment', async () => {
+test('a file that was deleted fails the end of a run, and the rows after a moment', async () => {
   for (const changes of [[ended], []]) {
     await using folder = await newFolder()
     using rig = await Rig.open(folder.path)
@@ -206,7 +206,7 @@ test('7: a file that was deleted fails the end of a run, and the rows after a mo
   }
 })
 
-test('7: when the file was emptied in place, the end of a run fails at once, and other rows a moment later', async () => {
+test('when the file was emptied in place, the end of a run fails at once, and other rows a moment later', async () => {
   for (const suffix of ['', '-wal']) {
     for (const changes of [[ended], []]) {
       await using folder = await newFolder()
@@ -222,7 +222,7 @@ test('7: when the file was emptied in place, the end of a run fails at once, and
   }
 })
 
-test('7: the log is not moved into a database that was emptied: the hole would be filled', async () => {
+test('the log is not moved into a database that was emptied: the hole would be filled', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(folder.path)
   rig.accept(claimed, { ...batch(1, 16_000), changes: [opened] })

@@ -42,7 +42,7 @@ test('a schema is a plain name: it becomes part of statements', () => {
   }
 })
 
-test('a misspelt word and an unknown sslmode are refused; other words are for the driver', () => {
+test('a misspelt word and an unknown sslmode are refused; other words are passed to the driver', () => {
   for (const [words, meant] of [
     ['shema=mine', /schema/],
     ['artefacts=folder:/mnt', /artifacts/],

@@ -73,7 +73,7 @@ async function connected(connectionString: string) {
   return { client, [Symbol.asyncDispose]: () => client.end() }
 }
 
-test('settings that lose what was committed are named; those that our commits override are not', async () => {
+test('settings that lose committed data are named; settings that our commits override are not', async () => {
   const withOptions = (options: string): Promise<readonly string[]> => {
     const address = new URL(postgres.address)
     address.searchParams.set('options', options)

@@ -31,7 +31,7 @@ class Turns {
   }
 }
 
-test('G1: calls that wait for their turn are made as one, and the next ones wait for the next turn', async () => {
+test('G1: calls that wait for their turn are made as one, and later calls wait for the next turn', async () => {
   const turns = new Turns()
   const gather = turns.gather()
   const first = [gather.call('a'), gather.call('b')]
@@ -43,7 +43,7 @@ test('G1: calls that wait for their turn are made as one, and the next ones wait
   assert.deepEqual(turns.sent, [['a', 'b'], ['c']])
 })
 
-test('G3: an error of what was sent is the error of each call in it, and of no other', async () => {
+test('G3: an error of one message is the error of each call in it, and of no other', async () => {
   const turns = new Turns()
   const gather = turns.gather(2)
   const calls = ['a', 'lost', 'b', 'late'].map((call) => gather.call(call))

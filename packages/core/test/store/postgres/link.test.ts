@@ -53,7 +53,7 @@ test('L2: a call without an answer ends, and calls behind it are not held up for
   await slow.close()
 })
 
-test('what the database refuses is told apart from an answer that is missing', async () => {
+test('a refusal of the database is distinguished from a missing answer', async () => {
   const link = linkTo(postgres.address)
   await assert.rejects(link.call('be asked', 'SELECT * FROM missing'), (error) =>
     isRefused(error, '42P01'),

@@ -32,7 +32,7 @@ test('C11: servers that start together make the tables once', async () => {
 
 for (const [index] of migrations.slice(1).entries()) {
   const version = index + 1
-  test(`C11: tables of version ${version} are migrated with what is in them`, async () => {
+  test(`C11: tables of version ${version} are migrated with their rows`, async () => {
     const address = `${postgres.address}?schema=from_${version}`
     const link = linkTo(address)
     const sql = migrations.slice(0, version).map((each) => each.sql)
@@ -60,7 +60,7 @@ for (const [index] of migrations.slice(1).entries()) {
   })
 }
 
-test('C11: a migration that has to wait for a lock steps aside: older servers go on writing', async () => {
+test('C11: a migration that has to wait for a lock steps aside: older servers keep writing', async () => {
   const address = `${postgres.address}?schema=aside`
   const notes = { name: 'desk_note', columns: { text: 'text' } } as const
   const more = { ...notes, columns: { ...notes.columns, author: 'text' } } as const

@@ -72,7 +72,7 @@ test('fifty changes and fifty reads at the same time are a few statements', asyn
   }
 })
 
-test('a change that is refused, and one that PostgreSQL cannot hold, fail alone among others', async () => {
+test('a change that is refused, and one that PostgreSQL cannot hold, fail alone in their batch', async () => {
   await using store = await opened()
   const { tables } = store
   await tables.change([write(notes, note('old', 'taken'))])

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { openStore } from '../../../src/journal/open-store.ts'
 import { shardCount, shardOf } from '../../../src/store/shard-of.ts'
 
-test('C10, Q2: shards of a living process are its own; those of a killed one are free at once', async (t) => {
+test('C10, Q2: a living process keeps its shards; those of a killed process are free at once', async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'heddle-store-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const file = path.join(folder, 'store.db')

@@ -63,7 +63,7 @@ const meta = (key: string, version = 1): WireMeta => ({
 const codeOf = (answer: HostAnswer): string | undefined =>
   'error' in answer ? answer.error.heddle?.code : undefined
 
-test('what comes while it opens waits, and is then done in order', async () => {
+test('operations that come while it opens wait, and are then done in order', async () => {
   using folder = temporaryFolder()
   const { send, answer, inbox } = startServer(folder.path)
   send(open(1), change(2, { type: 'write', meta: meta('a'), body: new Uint8Array(3) }))
@@ -131,7 +131,7 @@ test('a large value that cannot be written fails at its end, and leaves nothing'
   await answer(5)
 })
 
-test('a large value that is replaced while it is read is answered with what is there then', async () => {
+test('a large value that is replaced during a read is answered with the current value', async () => {
   using folder = temporaryFolder()
   const { send, answer, home } = startServer(folder.path)
   send(open(1))

@@ -51,7 +51,7 @@ test('D1: of changes that arrived together only the one that cannot be done fail
   assert.equal(store.stats.bytes, 10 * 3 + 'aoldc'.length, 'nothing is counted twice')
 })
 
-test('D1: a failed clear leaves everything as it was', async () => {
+test('D1: a failed clear leaves everything unchanged', async () => {
   using folder = temporaryFolder()
   await using opened = await openStore(folder.path)
   const { store, home, files } = opened
