@@ -29,7 +29,7 @@ function setUp(end?: () => Promise<unknown>) {
   return { clock, looks, repeated, times: () => looks.map(({ at }) => at) }
 }
 
-test('K1: a look begins when the one before has ended and its time has passed', async () => {
+test('K1: a check begins when the one before has ended and its time has passed', async () => {
   const { clock, looks, repeated, times } = setUp()
   const began = clock.now()
   await repeated.start()
@@ -48,7 +48,7 @@ test('K1: a look begins when the one before has ended and its time has passed', 
   await repeated.stop()
 })
 
-test('K2: a poke during a look is followed by another look', async () => {
+test('K2: a poke during a check is followed by another check', async () => {
   const { clock, looks, repeated } = setUp()
   await repeated.start()
   await clock.advance(100)
@@ -63,7 +63,7 @@ test('K2: a poke during a look is followed by another look', async () => {
   await repeated.stop()
 })
 
-test('stop waits for the look under way, then for the end, and for both no longer than the deadline', async () => {
+test('stop waits for the check under way, then for the end, and for both no longer than the deadline', async () => {
   const steps: string[] = []
   const { clock, looks, repeated } = setUp(async () => steps.push('end'))
   await repeated.start()

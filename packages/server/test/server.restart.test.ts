@@ -72,7 +72,7 @@ test('S30 results survive a restart: nothing is computed again', async () => {
   assert.deepEqual(computed, [])
 })
 
-test('W5 what was acknowledged and cut off by a drain is done after the next start, more than has seats', async () => {
+test('W5 acknowledged work that a drain cut off is done after the next start, even more than there are seats', async () => {
   using place = new Place()
   const handles: string[] = []
   {
@@ -107,7 +107,7 @@ test('W5 what was acknowledged and cut off by a drain is done after the next sta
   assert.deepEqual(await server.drain(), { isClean: true })
 })
 
-test('W2 a drain while not everything has a seat again: who waits is told, and the rest is still there', async () => {
+test('W2 a drain while some jobs have no seat yet: waiting callers are answered, and the rest is still there', async () => {
   using place = new Place()
   const first = new Gate<number>('work')
   const before = await place.start([first.job])
@@ -159,7 +159,7 @@ test('W5 a drain that leaves acknowledged work without a seat is not clean, thou
   assert.equal(third.starts.length, left)
 })
 
-test('what a drain has cut off has not failed: the journal says that it was interrupted, and that it was done', async () => {
+test('work that a drain has cut off has not failed: the journal shows that it was interrupted, and that it was done', async () => {
   using place = new Place()
   const states = async (): Promise<unknown> => {
     await using journal = await openJournal(place.store, { readOnly: true })
@@ -199,7 +199,7 @@ test('what a drain has cut off has not failed: the journal says that it was inte
   ])
 })
 
-test('a job that is not served any more: told to the operator, kept for the next start', async () => {
+test('a job that is no longer served: reported to the operator, kept for the next start', async () => {
   using place = new Place()
   const gate = new Gate<number>('work')
   const first = await place.start([gate.job])
@@ -218,7 +218,7 @@ test('a job that is not served any more: told to the operator, kept for the next
   assert.equal(status, 200)
 })
 
-test('a port that is in use: nothing is left behind, what was acknowledged is done by who can listen', async () => {
+test('a port that is in use: nothing is left behind, acknowledged work is done by the server that can listen', async () => {
   using place = new Place()
   const gate = new Gate<number>('work')
   const first = await place.start([gate.job])
@@ -244,7 +244,7 @@ test('a port that is in use: nothing is left behind, what was acknowledged is do
   assert.equal(status, 200)
 })
 
-test('S136 a second server on one store is refused with the name of the first, which goes on', async () => {
+test('S136 a second server on one store is refused with the name of the first, which continues', async () => {
   using place = new Place()
   const { served } = counting()
   await using server = await place.start([served])
@@ -256,7 +256,7 @@ test('S136 a second server on one store is refused with the name of the first, w
   assert.equal((await call(server, '/jobs/double?wait=60000', { body: 'a' })).status, 200)
 })
 
-test('W5 started after the folder of the results was deleted: 410 for what was promised, and it is computed again', async () => {
+test('W5 started after the folder of the results was deleted: 410 for promised results, and they are computed again', async () => {
   using place = new Place()
   const first = counting()
   let handle = ''

@@ -9,7 +9,7 @@ import { hold, target, upload } from './kit.ts'
 
 const play = job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)
 
-test('S130 D1: a server that does not own the lease takes its uploads, and refuses those of others', async () => {
+test('S130 D1: a server that does not own the lease takes its uploads, and refuses those of other tokens', async () => {
   await using postgres = await openDatabase()
   const store = `${postgres.address}?schema=artifacts_anywhere`
   await using pair = await startPair({ store, jobs: () => [play] })

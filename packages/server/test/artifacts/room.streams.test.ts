@@ -86,7 +86,7 @@ test('S121: of an upload of 100 MB the server holds less than one, whichever is 
   })
 })
 
-test('S69: a client that leaves during an upload leaves its lease as it was, and no open file', async () => {
+test('S69: a client that leaves during an upload leaves its lease unchanged, and no open file', async () => {
   if (process.platform !== 'linux') return
   await withServer(async (server, held) => {
     const large = new Large(50)

@@ -23,7 +23,7 @@ async function withServer(use: (server: Server, held: Held) => Promise<void>): P
   }
 }
 
-test('S121 S129: bytes go up and down as they are: whole, in ranges, with ETag, and as HEAD', async () => {
+test('S121 S129: bytes are uploaded and downloaded unchanged: whole, in ranges, with ETag, and as HEAD', async () => {
   await withServer(async (server, held) => {
     const bytes = randomBytes(300_000)
     const { status, body } = await upload(server, held, 'games/1.pgn', bytes)

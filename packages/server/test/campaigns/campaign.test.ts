@@ -27,7 +27,7 @@ async function failOnce(server: TestServer, worker: string, owner: string): Prom
   return campaign
 }
 
-test('P1: a lease is what the worker does in its time, and near the end a share of what is left', async () => {
+test('P1: a lease has the units that the worker can do in its time, and near the end a share of the rest', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const campaign = await server.create({ units: 1_000, batch: 10, leaseTime: 100_000 })
@@ -59,7 +59,7 @@ test('P1: a lease is what the worker does in its time, and near the end a share 
   await server.stop()
 })
 
-test('P1: workers that come together near the end share what is left', async () => {
+test('P1: workers that come together near the end share the rest', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const campaign = await server.create({ units: 120, batch: 10 })
@@ -77,7 +77,7 @@ test('P1: workers that come together near the end share what is left', async () 
   await server.stop()
 })
 
-test('P3: a report that cannot be right closes the lease, and what was counted before stays', async () => {
+test('P3: an impossible report closes the lease, and earlier counts stay', async () => {
   const cases: readonly [string, number, number[] | undefined][] = [
     ['fewer units than before', 0, undefined],
     ['not a multiple of the batch', 7, undefined],
@@ -131,7 +131,7 @@ test('P5: an excluded lease stays as a tombstone; its result goes, and its units
   await server.stop()
 })
 
-test('P5: a lease is taken out once, also by who read its row before', async () => {
+test('P5: a lease is taken out once, also by a reader that has its earlier row', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const campaign = await server.create({ units: 10, batch: 5 })
@@ -210,7 +210,7 @@ test('P6: a campaign that three workers of two owners cannot start ends with the
   await server.stop()
 })
 
-test('P6: what has counted a unit can start, however many workers fail', async () => {
+test('P6: code that has counted a unit can start, however many workers fail', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const campaign = await server.create()

@@ -154,7 +154,7 @@ test('a server without the definition leaves the campaign alone; one that has it
   await next.stop()
 })
 
-test('P5: where results cannot be taken out, those that are closed while the others are read count', async () => {
+test('P5: where results cannot be taken out, leases that close during the read count', async () => {
   const world = makeWorld()
   const server = await new TestServer(world, { own: [maximum] }).start()
   const made = await create(server, 'maximum')

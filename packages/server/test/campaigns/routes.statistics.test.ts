@@ -66,7 +66,7 @@ test('the oracle over HTTP: tests of pairs, and Elo with error bars', async () =
   }
 })
 
-test('zero counts and a single game have an answer; what cannot be computed is 400', async () => {
+test('zero counts and a single game have an answer; impossible calculations are 400', async () => {
   await using server = await startServer({ jobs: [play], port: 0, limits: { loopGap: Infinity } })
   for (const results of [
     [0, 0, 0],

@@ -52,7 +52,7 @@ test('C1, C6: two servers share the shards, and each answers for every handle', 
   assert.ok(forwarded > 0 && forwarded < 24, `${forwarded} of 24 were forwarded`)
 })
 
-test('C1, C5: a drained server hands its shards over at once, and the other finishes what it was asked to do', async () => {
+test('C1, C5: a drained server hands its shards over at once, and the other server finishes its work', async () => {
   const store = newStore()
   const first = new Gate<number>('work')
   const one = await start(store, [first.job])

@@ -97,7 +97,7 @@ test('F2, F3, F4: only a request signed with one of the two secrets counts as fo
   assert.equal(make().proofOf(signed), undefined)
 })
 
-test('F1: a forwarded request is not forwarded again; the first server looks for the owner until the deadline', async (t) => {
+test('F1: a forwarded request is not forwarded again; the first server searches for the owner until the deadline', async (t) => {
   const { clock, make, become } = setUp()
   let answers = 0
   let sent: Headers | undefined
@@ -131,7 +131,7 @@ for (const [who, header, deadline, within] of [
   ['twelve seconds for a caller without a deadline', undefined, 600_000, 12_000],
   ['the limit of the server, where that is shorter', undefined, 5_000, 5_000],
 ] as const) {
-  test(`F7: an owner that cannot be reached is looked for until ${who}`, async (t) => {
+  test(`F7: an owner that cannot be reached is searched for until ${who}`, async (t) => {
     const { clock, make } = setUp()
     let tries = 0
     t.mock.method(globalThis, 'fetch', async () => {
@@ -200,7 +200,7 @@ test('F7: a store that does not name the owner ends a call at its deadline', asy
   assert.equal(clock.pending, 0)
 })
 
-test('C6: of all servers that are asked, those that do not answer are counted', async (t) => {
+test('C6: servers that do not answer are counted', async (t) => {
   const { make } = setUp()
   t.mock.method(globalThis, 'fetch', async (url: URL) => {
     if (url.port === '2') throw new TypeError('fetch failed')

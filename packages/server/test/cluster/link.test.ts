@@ -82,7 +82,7 @@ test('L1: calls share one connection and few frames; answers have status, header
   assert.deepEqual([calls, sent, groups], [0, 600, 3])
 })
 
-test('L1: an answer that takes long holds up no other one, and bytes pass unchanged', async () => {
+test('L1: an answer that takes long does not hold up another one, and bytes pass unchanged', async () => {
   const held = Promise.withResolvers<void>()
   const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 256))
   await using to = await setUp(async (request, response) => {
@@ -97,7 +97,7 @@ test('L1: an answer that takes long holds up no other one, and bytes pass unchan
   assert.ok(typeof (await slow) === 'object')
 })
 
-test('L2, D2: when the link closes its calls end as unreachable, and their requests as those of clients that left', async () => {
+test('L2, D2: when the link closes its calls end as unreachable, and its requests as if their clients had left', async () => {
   const gone = Promise.withResolvers<boolean>()
   const arrived = Promise.withResolvers<void>()
   await using to = await setUp((_, response) => {
@@ -111,7 +111,7 @@ test('L2, D2: when the link closes its calls end as unreachable, and their reque
   assert.equal(await gone.promise, false)
 })
 
-test('L4, D2: a caller that leaves ends its call here and there, and no other one', async () => {
+test('L4, D2: a caller that leaves ends its call on both servers, and no other one', async () => {
   const gone = Promise.withResolvers<string>()
   const arrived = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()

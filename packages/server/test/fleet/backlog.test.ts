@@ -59,7 +59,7 @@ test('G1 G2: a row is written after a change and every 30 s, also after the data
 
 const play = job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)
 
-test('the view of deploy/fleet-backlog.sql sums what the servers wrote', async () => {
+test('the view of deploy/fleet-backlog.sql sums the rows of all servers', async () => {
   await using postgres = await openDatabase()
   await using server = await startServer({
     jobs: [play],

@@ -55,7 +55,7 @@ async function setUp() {
   }
 }
 
-test('B1: who is blocked is found within two seconds, also when something else was changed in the same moment', async () => {
+test('B1: a block is found within two seconds, also when another action was logged in the same moment', async () => {
   await using watched = await setUp()
   await watched.change('ann', { state: 'blocked' })
   // The line after the block is not an unblock.
@@ -64,7 +64,7 @@ test('B1: who is blocked is found within two seconds, also when something else w
   assert.deepEqual(watched.blocked[0], ['user ann'])
 })
 
-test('B1: who was let in again before the look keeps its leases', async () => {
+test('B1: a user who was unblocked before the check keeps its leases', async () => {
   await using watched = await setUp()
   await watched.change('ann', { state: 'blocked' })
   await watched.change('ann', { state: 'active' })

@@ -166,7 +166,7 @@ test('J2: a lease that no run asks for is closed after a stale period', async ()
   await second.stop()
 })
 
-test('J3: a server that ends closes no lease, a user who cancels does', async () => {
+test('J3: a server that ends closes no lease, a cancel by a user does', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const kept = attemptOf()
@@ -220,7 +220,7 @@ test('J4 W7: an attempt that is aborted ends when its worker has stopped it, and
   await server.stop()
 })
 
-test('J4: what a worker reports about a job that was stopped ends the attempt, whatever it is', async () => {
+test('J4: any report of a worker about a stopped job ends the attempt', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   for (const how of ['update', 'fail'] as const) {
@@ -282,7 +282,7 @@ test('J5: a result that was uploaded is read when its report has come, also afte
   await second.stop()
 })
 
-test('J5: the offer has an input that is small JSON; any other is asked for', async () => {
+test('J5: the offer includes an input of small JSON; any other input is downloaded', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const inputs = [{ pages: [1, null, 'x'] }, new Date(0), new Uint8Array(3), 'x'.repeat(100_000)]
@@ -298,7 +298,7 @@ test('J5: the offer has an input that is small JSON; any other is asked for', as
   await server.stop()
 })
 
-test('what a job threw on its worker arrives with its causes, its delay, and whether it is final', async () => {
+test('an error of a job on its worker arrives with its causes, its delay, and whether it is final', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const fail = async (key: string, failure: Partial<Failure>): Promise<unknown> => {
@@ -346,7 +346,7 @@ test('L11: a lease whose row could not be written is not held, and may be accept
   await server.stop()
 })
 
-test('explain: why an attempt waits names the capability, the version and who is there', async () => {
+test('explain: the reason for a waiting attempt names the capability, the version and the connected workers', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const wants = { job: 'play', version: '1', capabilities: ['gpu'] }

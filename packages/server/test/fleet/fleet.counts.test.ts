@@ -5,7 +5,7 @@ import { seededRandom } from '@heddle/core/lowlevel'
 import type { Lease } from '../../src/fleet/lease.ts'
 import { callOf, makeWorld, TestServer } from './kit.ts'
 
-test('the summary looks at no worker, however many there are', async () => {
+test('the summary reads no worker, however many there are', async () => {
   const server = await new TestServer(makeWorld()).start()
   await server.create({ units: 1_000_000 })
   for (let number = 0; number < 50; number++) await server.lease(`w${number}`)
@@ -106,7 +106,7 @@ test('workers that fell silent are reported in one line for all that a sweep fin
   await server.stop()
 })
 
-test('W9: the summary of a tenant has the figures of that tenant, and looks at no worker', async () => {
+test('W9: the summary of a tenant has the figures of that tenant, and reads no worker', async () => {
   const server = await new TestServer(makeWorld()).start()
   await server.create({ units: 1_000_000 })
   const lease = await server.lease('of-common')
@@ -131,7 +131,7 @@ test('W9: the summary of a tenant has the figures of that tenant, and looks at n
   await server.stop()
 })
 
-test('explain: why an attempt waits looks at the workers that it names, however many there are', async () => {
+test('explain: a reason for waiting reads only the workers that it names, however many there are', async () => {
   const server = await new TestServer(makeWorld()).start()
   await server.create({ units: 1_000_000 })
   for (let number = 0; number < 50; number++) await server.lease(`w${number}`)

@@ -138,7 +138,7 @@ test('S116 S115 L7: a stale lease is closed by the sweep, and its units return o
   await server.stop()
 })
 
-test('L3: what was reported stays counted, the rest returns', async () => {
+test('L3: reported units stay counted, the rest returns', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const campaign = await server.create({ units: 100, batch: 2, leaseTime: 1e9 })
@@ -171,7 +171,7 @@ test('L8: a worker that beats without progress loses its lease', async () => {
   await server.stop()
 })
 
-test('L6: beats write no row; who was seen is written by the sweep, together and rarely', async () => {
+test('L6: beats write no row; the sweep writes which workers were seen, together and rarely', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   await server.create({ units: 100_000 })
@@ -300,7 +300,7 @@ test('W6: two processes with one worker name are refused while the first is seen
   await server.stop()
 })
 
-test('L5: a lease whose accept was answered into the void is closed by the next claim', async () => {
+test('L5: a lease whose accept was answered after its worker had left is closed by the next claim', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const campaign = await server.create({ units: 20, batch: 20 })

@@ -31,7 +31,7 @@ function withSlowRun(journal: Journal, slow: string) {
   return { journal: waiting, open: gate.resolve, reads: () => reads }
 }
 
-test('S127: visitors of an old run whose rows the store does not deliver hold up no beat', async () => {
+test('S127: visitors of an old run whose rows the store does not deliver do not hold up beats', async () => {
   await using journal = await openJournal('memory')
   const slow = withSlowRun(journal, 'old')
   await using server = await startServer({ journal: slow.journal, port: 0 })
@@ -48,7 +48,7 @@ test('S127: visitors of an old run whose rows the store does not deliver hold up
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([404]))
 })
 
-test('S127: of old runs that visitors look at the last ones are kept, however many they are', async () => {
+test('S127: the last old runs that visitors opened are kept, however many there are', async () => {
   await using journal = await openJournal('memory')
   const noop = job({ name: 'noop' }, () => null)
   const ids: string[] = []

@@ -125,7 +125,7 @@ test('S49: a server that is full of jobs serves claims, beats and updates', asyn
   })
 })
 
-test('S140: leases of one address are limited; the refusal says so, and beats of those held are answered', async () => {
+test('S140: leases of one address are limited; the refusal says so, and beats of existing leases are answered', async () => {
   await withServer({ fleet: { leasesPerAddress: 2 } }, async (server) => {
     await makeCampaign(server)
     const one = await holdAs(server, 'worker-1')

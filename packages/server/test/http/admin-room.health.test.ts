@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 /** The machine may hold up the loop: that is a cause of its own, and server.loop.test.ts is about it. */
 const loopGap = Infinity
 
-test('alive and ready; the figures are those of now', async () => {
+test('alive and ready; the figures are current', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, limits: { loopGap } })
   assert.deepEqual((await call(server, '/readyz')).body, {
@@ -51,7 +51,7 @@ test('full: alive, and not ready with the reason', async () => {
   assert.equal((await call(server, '/readyz')).status, 200)
 })
 
-test('work that was told to stop and still runs: named; not ready only when it has all slots', async () => {
+test('stopped work that still runs is named; not ready only when it has all slots', async () => {
   const gate = new Gate('work')
   const clock = new VirtualClock()
   const kernel = { clock, random: seededRandom(1) }

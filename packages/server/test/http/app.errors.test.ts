@@ -35,7 +35,7 @@ test('a job that fails: the client sees the code and a reference, the log has th
   assert.ok(log.some(({ text }) => /ask-1 .*job_failed.*key\.pem/.test(text)))
 })
 
-test('operators, and everyone where the server says so, see the message', async () => {
+test('operators see the message, and every caller where the server is configured so', async () => {
   const operator: Caller = { ...anonymous, kind: 'user' }
   const policy = { callerOf: () => operator, check: checkAccess }
   for (const options of [{ policy }, { errorDetails: 'everyone' as const }]) {

@@ -35,7 +35,7 @@ test('six hundred malformed requests: 4xx, or 503 with Retry-After; then the ser
   assert.equal(server.stats().arrivals.arriving, 0)
 })
 
-test('what is made from a seed is the same every time', () => {
+test('requests made from a seed are the same every time', () => {
   for (let number = 0; number < 100; number++) {
     assert.deepEqual(malformed(3, number), malformed(3, number))
   }

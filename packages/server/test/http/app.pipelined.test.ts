@@ -99,7 +99,7 @@ test('answers keep the order of their requests when the first computation ends l
   await quiet(server)
 })
 
-test('what is refused between admitted ones is answered in its turn, and the connection stays', async () => {
+test('a refused request between admitted ones is answered in its turn, and the connection stays', async () => {
   const gate = new Gate<number>('work')
   const limits = { loop: 8, prepareCapacity: 4 }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })

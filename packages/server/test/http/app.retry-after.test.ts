@@ -83,7 +83,7 @@ test('S41 every refusal of the table: Retry-After from the measured rate, over H
   refusal = undefined
 })
 
-test('a server that drains says when what was admitted will have ended', async () => {
+test('a draining server announces when admitted work will have ended', async () => {
   const clock = new VirtualClock()
   const gate = new Gate<number>('work')
   await using server = await startServer({

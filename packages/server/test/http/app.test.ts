@@ -8,7 +8,7 @@ import { Wire, begin, call } from '../support/client.ts'
 
 const echo = job({ name: 'echo' }, (input: unknown) => input)
 
-test('unknown paths: 404 that says where to look, without the query', async () => {
+test('unknown paths: 404 that names the list of routes, without the query', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   const unknown: [method: string, path: string][] = [
     ['GET', '/nothing?secret=1'],

@@ -89,7 +89,7 @@ test('B3 a local server answers to its own names only', async () => {
   assert.match(body.error!.message, /not called "evil\.example": it listens on 127\.0\.0\.1/)
 })
 
-test('B3 a server that others can reach does not know its names', async (t) => {
+test('B3 a server that other machines can reach does not know its names', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-browsers-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const store = `sqlite:${join(folder, 'serve.db')}`

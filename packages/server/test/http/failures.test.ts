@@ -97,7 +97,7 @@ test('F2: of two failures with one reference the last is found, and the oldest o
   assert.throws(() => failures.find('number 0', guest), { code: 'HDL_UNKNOWN_REQUEST' })
 })
 
-test('a viewer, and a client that may only submit, get the reference and not what is behind it', async () => {
+test('a viewer, and a client that may only submit, get the reference but not the details', async () => {
   const viewer: Caller = { ...anonymous, kind: 'token', roles: ['viewer'], scopes: ['submit'] }
   const policy = {
     callerOf: () => viewer,

@@ -76,7 +76,7 @@ const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_ARTIFACT_MISMATCH: [422, 'artifact_mismatch'],
 }
 
-test('every code of the table has a status that is an error; what is not about requests is 500', () => {
+test('every code of the table has an error status; a code that is not about requests is 500', () => {
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
     const { status, body } = toHttpError(ofCode(code))
     const [wantedStatus, wantedCode] = expected[code] ?? [500, 'job_failed']

@@ -11,7 +11,7 @@ async function joined(text: string, size?: number): Promise<unknown> {
   return joinJson(cutJson(text, size), clock)
 }
 
-test('cut and joined, a text is what JSON.parse makes of it', async () => {
+test('a text that is cut and joined has the same value as with JSON.parse', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.json({ maxDepth: 8 }),
@@ -26,7 +26,7 @@ test('cut and joined, a text is what JSON.parse makes of it', async () => {
   )
 })
 
-test('what a writer of JSON would never write is kept too', async () => {
+test('unusual forms of JSON are kept too', async () => {
   const texts = [
     '[-0, 1e999, -1e999, 1E-400, 12345678901234567890]',
     '{"a": 1, "b": [1, 2, 3], "a": [4, 5, 6]}',
@@ -68,7 +68,7 @@ test('no piece is longer than twice its usual size, unless one string is', () =>
   }
 })
 
-test('S53 joining takes as many turns of the loop as it needs: others run in between', async () => {
+test('S53 joining takes as many turns of the loop as it needs: other work runs in between', async () => {
   const text = JSON.stringify(Array.from({ length: 1_000 }, (_, n) => n))
   const pieces = cutJson(text, 100)
   let now = 0

@@ -29,7 +29,7 @@ test('the id of a request: its own, else the given one', () => {
   }
 })
 
-test('an id that is given has 128 bits that do not follow from those before it', () => {
+test('a generated id has 128 bits that do not follow from earlier ids', () => {
   const ids = Array.from({ length: 1_000 }, newRequestId)
   assert.equal(new Set(ids).size, ids.length)
   for (const id of ids) {

@@ -104,7 +104,7 @@ test('R2 forms are fields, raw bodies are streams, JSON is checked', async () =>
   await app.close()
 })
 
-test('S53 a long JSON body is parsed in a thread, and means what a short one does', async () => {
+test('S53 a long JSON body is parsed in a thread, with the same value as a short one', async () => {
   const parse = mock.method(JSON, 'parse')
   const app = await appOf(
     [route(json, ({ body }) => ({ twice: 2 * body.n }), { tenancy: 'everyone' })],
@@ -167,7 +167,7 @@ test('R1 caller, right, words, door: each refuses before the next, and the handl
   assert.deepEqual(seen, ['door'])
 })
 
-test('roles include those before them, scopes are for tokens', () => {
+test('roles include the lower ones, scopes are for tokens', () => {
   const of = (roles: Caller['roles'], scopes: string[] = []): Caller => ({
     ...nobody,
     roles,
@@ -185,7 +185,7 @@ test('roles include those before them, scopes are for tokens', () => {
   assert.equal(rights(of([], ['read', 'operate'])), 'public viewer operator')
 })
 
-test('N2: a route whose path names a thing cannot be made without saying who looks at its tenant', () => {
+test('N2: a route whose path names a thing cannot be made without declaring how its tenant is checked', () => {
   assert.throws(() => route(json, () => ({})), {
     code: 'HDL_BAD_OPTION',
     message: /POST .json.:id", expected how the tenant of the resource in the path is checked/,

@@ -29,7 +29,7 @@ test('S2 at most 32 begin in one turn, in the order in which they came, and none
   assert.ok(turns.tryEnter())
 })
 
-test('S2 a turn that is out of time lets nobody begin, and of those that wait only some', () => {
+test('S2 a turn that is out of time begins no answer, and only some of the waiting ones', () => {
   let now = 0
   let next: () => void = () => undefined
   const stopped = { ...clock, now: () => now, afterIo: (turn: () => void) => (next = turn) }

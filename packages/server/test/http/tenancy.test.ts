@@ -6,7 +6,7 @@ import { chosenName, maySee, nameIn, tenantsOf } from '../../src/http/tenancy.ts
 
 const bound = (tenant: string) => ({ ...anonymous, tenant, roles: ['operator'] as const })
 
-test('N1: a caller sees what belongs to its tenant, an admin what belongs to any', () => {
+test('N1: a caller sees things of its own tenant, an admin things of any tenant', () => {
   assert.equal(maySee(bound('acme'), 'acme'), true)
   assert.equal(maySee(bound('acme'), 'brook'), false)
   assert.equal(maySee(bound('acme')), false)
@@ -15,7 +15,7 @@ test('N1: a caller sees what belongs to its tenant, an admin what belongs to any
   assert.equal(tenantsOf(bound('acme')), 'acme')
 })
 
-test('N3: no two names of tenants are kept as one, and each name comes back as it was chosen', () => {
+test('N3: no two names of tenants are stored as one, and each name is read back unchanged', () => {
   const word = fc.oneof(
     fc.string({ minLength: 1 }),
     fc
@@ -32,7 +32,7 @@ test('N3: no two names of tenants are kept as one, and each name comes back as i
   )
 })
 
-test('N3: names of the common tenant stay as they are', () => {
+test('N3: names of the common tenant are unchanged', () => {
   assert.equal(nameIn('default', 'nightly'), 'nightly')
   assert.equal(nameIn(undefined, 'nightly'), 'nightly')
   assert.equal(nameIn('acme', 'nightly'), '@acme:nightly')

@@ -10,7 +10,7 @@ function open(): { clock: VirtualClock; backlog: Backlog } {
   return { clock, backlog: new Backlog({ clock, random: seededRandom(1) }) }
 }
 
-test('what is listed is known until it is taken, and who waits for it is told', async () => {
+test('a listed job is known until it is taken, and its waiting caller is notified', async () => {
   const { backlog } = open()
   backlog.list('a', 3, 'acme')
   backlog.list('b', 1, 'acme')
@@ -36,7 +36,7 @@ test('a deadline that comes first says so; a signal ends the wait; no timer is l
   assert.equal(clock.pending, 0)
 })
 
-test('a drain wakes everybody, and leaves what is listed for the next start', async () => {
+test('a drain wakes all waiters, and leaves listed jobs for the next start', async () => {
   const { backlog } = open()
   backlog.list('a', 1, 'acme')
   const waits = backlog.waitTaken('a', { deadline: 100 })

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts'
 
 const fixture = path.join(import.meta.dirname, 'fixtures/acknowledged-as-runs.db.gz')
 
-test('C11: what an earlier version has acknowledged is found with its crashes, done once, and its runs are ended', async (t) => {
+test('C11: jobs acknowledged by an earlier version are found with their crashes, done once, and their runs are ended', async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'heddle-earlier-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const store = `sqlite:${path.join(folder, 'serve.db')}`

@@ -32,7 +32,7 @@ test('the JSON is that of JSON.stringify, whatever the size', async () => {
   )
 })
 
-test('bytes are kept as they are, with their type; each computation has its own tag', async () => {
+test('bytes are stored unchanged, with their type; each computation has its own tag', async () => {
   const data = new Uint8Array([1, 2, 3])
   const one = await encodeResult(bytes(data, 'image/png'), clock)
   const two = await encodeResult(bytes(data, 'image/png'), clock)
@@ -43,7 +43,7 @@ test('bytes are kept as they are, with their type; each computation has its own 
   assert.equal(isEncoded({ heddle: 'encoded' }), false)
 })
 
-test('S52 a large value is written in slices: others have a turn in between', async () => {
+test('S52 a large value is written in slices: other work has a turn in between', async () => {
   const large = Array.from({ length: 200_000 }, (_, n) => ({ n, text: `row ${n}` }))
   let turns = 0
   let isDone = false

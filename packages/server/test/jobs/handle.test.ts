@@ -8,7 +8,7 @@ import { withCode } from '../support/told.ts'
 const owner = { name: 'job', version: '' }
 const parse = (text: string): unknown => JSON.parse(text) as unknown
 
-test('keys in order at every level, elements of lists as they are', () => {
+test('keys are sorted at every level, elements of lists keep their order', () => {
   const value = { b: [3, 1, { z: 1, a: 2 }], a: { d: null, c: 'x' } }
   assert.equal(canonical(value), '{"a":{"c":"x","d":null},"b":[3,1,{"a":2,"z":1}]}')
   assert.notEqual(handleOf(owner, [1, 2]), handleOf(owner, [2, 1]))
@@ -20,7 +20,7 @@ test('a number that JSON can be read as and cannot write is refused: it would be
   }
 })
 
-test('one number is one number however it is written; others are others', () => {
+test('one number has one form however it is written; different numbers differ', () => {
   const same = [
     ['1e3', '1000', '1000.0'],
     ['-0', '0', '0.0', '-0e5'],
@@ -67,7 +67,7 @@ test('__proto__ and its like are keys like any other', () => {
   )
 })
 
-test('texts are told apart by their characters, not by how they look', () => {
+test('texts are distinguished by their characters, not by their looks', () => {
   const texts = ['é', 'e\u0301', '\u0000', '\ud800', '\ufffd', '😀', '', ' ', '\u200b']
   assert.equal(new Set(texts.map((text) => handleOf(owner, text))).size, texts.length)
   assert.equal(handleOf(owner, parse('"\\u00e9"')), handleOf(owner, 'é'))
@@ -100,7 +100,7 @@ function shuffled(value: unknown, order: (count: number) => number): unknown {
   )
 }
 
-test('property: the same input in any order of keys has the same handle, other inputs have others', () => {
+test('property: the same input in any order of keys has the same handle, different inputs have different ones', () => {
   fc.assert(
     fc.property(
       fc.jsonValue(),

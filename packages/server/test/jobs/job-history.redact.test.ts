@@ -11,7 +11,7 @@ const login = job(
   },
 )
 
-test('the run that a served job becomes shows its input without what the job redacts', async () => {
+test('the run of a served job shows its input without the redacted fields', async () => {
   await using server = await startServer({ jobs: { login }, port: 0, store: 'memory' })
   const body = JSON.stringify({ user: 'ada', password: 'correct horse' })
   const headers = { 'content-type': 'application/json' }

@@ -73,7 +73,7 @@ async function told(journal: Journal, title: string): Promise<readonly string[]>
 }
 
 for (const [name, addressOf] of Object.entries(stores)) {
-  test(`H1, H2 ${name}: two rows for a job without a word; retries, errors and logs add those of a run; a job that was waited for writes none`, async () => {
+  test(`H1, H2 ${name}: two rows for a job without logs; retries, errors and logs add those of a run; a job that was waited for writes none`, async () => {
     const store = addressOf()
     {
       const { list, fail } = jobs()

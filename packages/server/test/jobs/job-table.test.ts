@@ -37,7 +37,7 @@ test('two of one name, or none at all, are refused', () => {
   }
 })
 
-test('a job that needs what the server does not have is refused with its name', () => {
+test('a job that needs a resource the server does not have is refused with its name', () => {
   const capacity = new Capacity({ resources: { db: 2 } })
   const reads = job({ name: 'reads', needs: { db: 1 } }, () => 1)
   checkNeeds(jobTable([square, reads]), capacity)
@@ -49,12 +49,12 @@ test('a job that needs what the server does not have is refused with its name', 
   assert.throws(() => checkNeeds(jobTable([greedy]), capacity), withCode('HDL_WOULD_DEADLOCK'))
 })
 
-test('a job whose name is no part of an address is refused when the server starts', () => {
+test('a job whose name cannot be part of an address is refused when the server starts', () => {
   const odd = job({ name: 'a b' }, () => 1)
   assert.throws(() => jobTable([odd]), withCode('HDL_BAD_OPTION'))
 })
 
-test('an unknown name is told with the one that may be meant', () => {
+test('an unknown name is answered with a suggestion', () => {
   const table = jobTable([square, cube])
   assert.equal(findJob(table, 'cube'), cube)
   assert.throws(() => findJob(table, 'sqare'), /Did you mean "square"/)

@@ -4,7 +4,7 @@ import { HeddleError } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
 import { Prefetches } from '../../src/jobs/prefetches.ts'
 
-test('P1 P3 one for each handle, at most so many wait; P2 what is refused and what fails are counted', async () => {
+test('P1 P3 one for each handle, a limited number waits; P2 refused and failed ones are counted', async () => {
   const clock = new VirtualClock()
   const problems: string[] = []
   const prefetches = new Prefetches({ clock, most: 3 }, (what) => void problems.push(what))

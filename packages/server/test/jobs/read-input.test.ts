@@ -14,7 +14,7 @@ const untilOver: ReadMeans['untilOver'] = (signal, work) => work(signal!)
 const means = { clock, loopBody, untilOver }
 const never = new AbortController().signal
 
-test('small texts take no thread, large ones get the same handle from one', async () => {
+test('small texts need no thread, large texts get the same handle from one', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const small = { b: 1, a: 2 }
   const { input, handle } = await readInput(
@@ -55,7 +55,7 @@ test('nothing is null', async () => {
   }
 })
 
-test('what is no JSON, or nested too deeply, is refused on the loop and in the thread alike', async () => {
+test('a text that is not JSON, or nested too deeply, is refused on the loop and in the thread alike', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   for (const text of ['{', ' ', `"${'x'.repeat(100_000)}`, deep(5_000), deep(50_000)]) {
@@ -66,7 +66,7 @@ test('what is no JSON, or nested too deeply, is refused on the loop and in the t
   }
 })
 
-test('who has left is not read for', async () => {
+test('the body of a client that has left is not read', async () => {
   await using chores = new ThreadPool({ threads: 1 })
   const text = JSON.stringify('x'.repeat(100_000))
   await assert.rejects(

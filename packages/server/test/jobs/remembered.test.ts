@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Remembered } from '../../src/jobs/remembered.ts'
 
-test('the last so many are known, older ones are forgotten', () => {
+test('the last entries are known, older ones are forgotten', () => {
   const last = new Remembered<number>(3)
   for (let number = 0; number < 5; number++) last.set(`${number}`, number)
   assert.deepEqual(

@@ -29,7 +29,7 @@ test('an id that is open is refused, and free again after its end', () => {
   assert.equal(requests.size, 1)
 })
 
-test('the end of one does not close a later one of the same id, whoever it was ended by', () => {
+test('the end of one does not close a later one of the same id, whatever ended it', () => {
   const requests = new Requests()
   const first = requests.open('acme', 'a', () => undefined)
   requests.cancel('acme', 'a')
@@ -42,7 +42,7 @@ test('the end of one does not close a later one of the same id, whoever it was e
   assert.ok(isCancelled)
 })
 
-test('what cancelling does finds the request closed already', () => {
+test('listeners of a cancel find the request closed already', () => {
   const requests = new Requests()
   const opened = requests.open('acme', 'a', () => {
     opened[Symbol.dispose]()
@@ -61,7 +61,7 @@ test('ids of long ago are forgotten: memory does not grow', () => {
   assert.equal(requests.cancel('acme', '10000'), 'already_done')
 })
 
-test('so many at a time and no more', () => {
+test('at most the limit at a time', () => {
   const requests = new Requests(2)
   const first = requests.open('acme', 'a', () => undefined)
   requests.open('acme', 'b', () => undefined)

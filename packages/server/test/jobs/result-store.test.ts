@@ -8,7 +8,7 @@ async function open(): Promise<ResultStore> {
   return new ResultStore(await openCache<Stored>({ name: 'Results' }))
 }
 
-test('what was prepared, and what was made from it', async () => {
+test('reads prepared data, and results made from it', async () => {
   const store = await open()
   assert.equal(await store.prepared('h'), undefined)
   const parent = await store.keepPrepared('h', { total: 2, value: undefined })
@@ -21,7 +21,7 @@ test('what was prepared, and what was made from it', async () => {
   assert.equal(await store.isWhole('h'), true)
 })
 
-test('replacing the first stage takes the results with it, and late ones of the old are refused', async () => {
+test('replacing the first stage removes the results made from it, and late results of the old one are refused', async () => {
   const store = await open()
   const old = await store.keepPrepared('h', { total: 2, value: 'old' })
   await store.keepItem('h', 0, 'old', old!)

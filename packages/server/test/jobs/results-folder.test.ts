@@ -56,7 +56,7 @@ test('a folder of results that is gone: not ready, a warning, and the drain is n
   assert.match(logs.join('\n'), /The folder of the results .* is gone/)
 })
 
-test('the folder of the results is looked at every five seconds', async () => {
+test('the folder of the results is checked every five seconds', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-server-'))
   using _ = { [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
   const clock = new VirtualClock()

@@ -50,7 +50,7 @@ test('no body is the input null', async () => {
   }
 })
 
-test('not JSON: 400 with what is wrong; another type: 415', async () => {
+test('not JSON: 400 with the fault; another type: 415', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   for (const text of ['{', 'undefined', "{'a': 1}", '[1,]', '\u0000', 'NaN']) {
     const { status, body } = await begin(server, '/jobs/echo', { method: 'POST', text }).reply
@@ -154,7 +154,7 @@ test('keys of prototypes are keys like any other', async () => {
   }
 })
 
-test('check and total: what a job says about its input is told with 400', async () => {
+test('check and total: a fault that a job finds in its input is answered with 400', async () => {
   const served = serveJob({
     name: 'checked',
     prepare: echo,
@@ -176,7 +176,7 @@ test('an unknown job: 404 with the one that may be meant, before the body is rea
   assert.equal((await call(server, '/jobs')).status, 200)
 })
 
-test('wrong values of the query and of headers: 400 that says what is expected', async () => {
+test('wrong values of the query and of headers: 400 with the expected form', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   const wrong: [query: string, headers: Record<string, string>, said: RegExp][] = [
     ['wait=-1', {}, /wait: expected a whole number of milliseconds of at least 0/],

@@ -52,7 +52,7 @@ test('ETag and 304; a result that was computed again has another tag', async () 
   assert.equal((await fetch(address, { headers: { 'if-none-match': etag } })).status, 200)
 })
 
-test('Range: 206 with the part, 416 outside, the whole for what is not one range; also of a large result', async () => {
+test('Range: 206 with the part, 416 outside, the whole for anything but one range; also of a large result', async () => {
   await using server = await startServer({ jobs: [rows, draw], port: 0 })
   for (const count of [5, 60_000]) {
     const address = server.url + (await handleOf(server, 'rows', count))

@@ -11,7 +11,7 @@ const id = (name: string): { headers: Record<string, string> } => ({
   headers: { 'x-request-id': name },
 })
 
-test('S56 S70 cancelled while it runs: 499 for who waits, the second cancel says so, nothing is stored', async () => {
+test('S56 S70 cancelled while it runs: 499 for the waiting client, the second cancel reports that, nothing is stored', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   const { reply } = compute(server, 'work', 1, id('mine'))
@@ -47,7 +47,7 @@ test('S70 cancelled while it is queued: it never starts', async () => {
   assert.deepEqual([gone.status, gone.body.error?.code], [404, 'not_found'])
 })
 
-test('S78 only mine: another who waits for the same goes on', async () => {
+test('S78 cancelling my request leaves another request for the same result waiting', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   const mine = compute(server, 'work', 1, id('mine'))
@@ -92,7 +92,7 @@ test('an id in use is refused with 409, and is free again afterwards', async () 
   await quiet(server)
 })
 
-test('S72 S76 the newest of a slot wins: the older is told, its work stops and writes nothing', async () => {
+test('S72 S76 the newest of a slot wins: the older is answered, its work stops and writes nothing', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   const older = compute(server, 'work', 'older', { query: 'slot=left' })
@@ -155,7 +155,7 @@ test('W4 acknowledged in a slot: a newer one of the slot ends it', async () => {
   assert.equal((await submit(server, 'work', 'newer').reply).body['state'], 'done')
 })
 
-test('S80 a hundred ends of all kinds: their sum is what was submitted', async () => {
+test('S80 a hundred requests end in every way: the sum of all ends is the number of submits', async () => {
   const gate = new Gate<number>('work')
   const limits = { prepareCapacity: 200, loop: 100 }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
@@ -187,7 +187,7 @@ test('S80 a hundred ends of all kinds: their sum is what was submitted', async (
   })
 })
 
-test('the id of a request says nothing about those of others: a stranger cannot cancel them', async () => {
+test('the id of a request says nothing about other ids: a stranger cannot cancel them', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, limits: { loop: 2 } })
   const victim = (await submit(server, 'work', 'mine').reply).body['request'] as string

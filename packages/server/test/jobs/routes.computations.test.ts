@@ -20,7 +20,7 @@ async function list(server: Server): Promise<Listed[]> {
 const cancelHandle = (server: Server, handle: unknown, headers: Record<string, string> = {}) =>
   call(server, `/computations/${String(handle)}`, { method: 'DELETE', headers })
 
-test('what runs, what is queued and why, who waits; cancelled for all callers', async () => {
+test('lists running and queued computations with reasons and waiting callers; cancels one for all callers', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, limits: { loop: 1 } })
   const { body } = await submit(server, 'work', 1).reply
@@ -48,7 +48,7 @@ test('what runs, what is queued and why, who waits; cancelled for all callers', 
   assert.equal((await cancelHandle(server, 'work-none')).status, 404)
 })
 
-test('callers that wait are answered 499, and those of another tenant find nothing', async () => {
+test('callers that wait are answered 499, and callers of another tenant find nothing', async () => {
   const gate = new Gate('work')
   const policy = {
     callerOf: ({ headers }: { headers: Record<string, unknown> }) => ({
@@ -73,7 +73,7 @@ test('callers that wait are answered 499, and those of another tenant find nothi
   await quiet(server)
 })
 
-test('after a restart: what has no seat yet is listed and cancelled by its handle, and never starts', async () => {
+test('after a restart: a computation without a seat is listed and cancelled by its handle, and never starts', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-'))
   try {
     const store = `sqlite:${path.join(folder, 'serve.db')}`

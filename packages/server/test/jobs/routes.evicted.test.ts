@@ -60,7 +60,7 @@ for (const where of ['memory', 'sqlite'] as const) {
   })
 }
 
-test('W5 what was stored when it was promised, and evicted then, is 410 too', async () => {
+test('W5 a result that was stored when it was promised, and evicted then, is 410 too', async () => {
   await using server = await startServer({ jobs: [fill], port: 0, limits })
   const first = await compute(server, 'fill', -1).reply
   const promised = await submit(server, 'fill', -1).reply

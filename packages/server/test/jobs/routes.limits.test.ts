@@ -106,7 +106,7 @@ test('a limit of the job counts before that of the server', async () => {
   await quiet(server)
 })
 
-test('S84 S85 the limit of the request: 504, the job is told, nothing is stored; with a body too', async () => {
+test('S84 S85 the limit of the request: 504, the job is aborted, nothing is stored; with a body too', async () => {
   const gate = new Gate('work')
   await using timing = await timed([gate.job], { request: 500 })
   const { server, clock } = timing
@@ -152,7 +152,7 @@ test('S88 X-Deadline-Ms: the smaller limit counts, and says where the request wa
   await quiet(server)
 })
 
-test('wait is over before the result: 202 with Location, and the work goes on', async () => {
+test('wait is over before the result: 202 with Location, and the work continues', async () => {
   const gate = new Gate('work')
   await using timing = await timed([gate.job], {})
   const { server, clock } = timing

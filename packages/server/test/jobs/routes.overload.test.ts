@@ -19,7 +19,7 @@ async function endAll(gate: Gate, count: number): Promise<void> {
   for (let number = 1; number <= count; number++) (await gate.started(number)).finish(number)
 }
 
-test('S41 full: 503 with Retry-After and JSON, no handle, and what was admitted is done', async () => {
+test('S41 full: 503 with Retry-After and JSON, no handle, and admitted work is done', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   const taken = await fill(server)
@@ -57,7 +57,7 @@ test('S42 interactive work is bounded too: four seats, fifty submits', async () 
   await quiet(server)
 })
 
-test('S43 W3 A1 a hundred whose bodies come late: on their way they take no seat, then as many as there are', async () => {
+test('S43 W3 A1 a hundred whose bodies come late take no seat until then, and afterwards only the existing seats', async () => {
   const gate = new Gate('work')
   const limits = { prepareCapacity: 8 }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })
@@ -83,7 +83,7 @@ test('S43 W3 A1 a hundred whose bodies come late: on their way they take no seat
   for (const wire of wires) wire[Symbol.dispose]()
 })
 
-test('A5 who leaves before the body is there leaves nothing', async () => {
+test('A5 a client that leaves before its body has arrived leaves nothing', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   for (const text of ['', '"half']) {

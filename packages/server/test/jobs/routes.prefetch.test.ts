@@ -93,7 +93,7 @@ test('J3 only requests of priority 0 are followed by a prefetch, and only where 
   assert.deepEqual([started, known, refused, dropped], [0, 0, 0, 0])
 })
 
-test('P1 asked for meanwhile it is known, and not computed twice', async () => {
+test('P1 a result requested in the meantime is known, and not computed twice', async () => {
   await using stage = await open()
   const { server, clock, gate } = stage
   await quick(stage, 50)
@@ -125,7 +125,7 @@ test('P2 at overload it is refused, and in a drain it is dropped: both are count
   assert.deepEqual([stage.gate.starts.length, stage.server.stats().prefetch.dropped], [1, 1])
 })
 
-test('a job that fails to say what to compute ahead answers all the same', async () => {
+test('a job whose prefetch function fails still answers', async () => {
   const lines: string[] = []
   const square = serveJob({
     name: 'square',

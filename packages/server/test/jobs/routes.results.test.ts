@@ -40,7 +40,7 @@ test('S18 an index that does not exist is refused while the work is pending', as
   assert.equal((await fetchResult(server, handle, -20).reply).status, 400)
 })
 
-test('what nobody has submitted is unknown, whatever it looks like', async () => {
+test('a handle that was never submitted is unknown, whatever it looks like', async () => {
   const { two } = twoStages()
   await using server = await startServer({ jobs: [two], port: 0, errorDetails: 'everyone' })
   const handles = [
@@ -61,7 +61,7 @@ test('what nobody has submitted is unknown, whatever it looks like', async () =>
   )
 })
 
-test('each result is told when it is there, and later found', async () => {
+test('each result is announced when it is there, and found later', async () => {
   const { load, plot, two } = twoStages(3)
   await using server = await startServer({
     jobs: [two],
@@ -92,7 +92,7 @@ test('each result is told when it is there, and later found', async () => {
   assert.equal(plot.starts.length, 3)
 })
 
-test('W8 one result fails: who waits for it is told, others are served, later GETs tell it, a new submit tries again', async () => {
+test('W8 one result fails: its waiting client is answered, others are served, later GETs report it, a new submit tries again', async () => {
   const { load, plot, two } = twoStages(3)
   await using server = await startServer({
     jobs: [two],
@@ -126,7 +126,7 @@ test('W8 one result fails: who waits for it is told, others are served, later GE
   assert.equal((await fetchResult(server, handle, -1).reply).body['result'], 'this time')
 })
 
-test('W8 the first stage fails: 500 for all who wait, a later GET tells it, a new submit computes again', async () => {
+test('W8 the first stage fails: 500 for all waiting clients, a later GET reports it, a new submit computes again', async () => {
   const { load, plot, two } = twoStages(1)
   await using server = await startServer({ jobs: [two], port: 0, errorDetails: 'everyone' })
   const waits = compute(server, 'two', 'csv')
@@ -151,7 +151,7 @@ test('W8 the first stage fails: 500 for all who wait, a later GET tells it, a ne
   await quiet(server)
 })
 
-test('W8 whatever a job throws is a failure: told to who waits, and to who asks later', async () => {
+test('W8 whatever a job throws is a failure: reported to waiting clients, and to later ones', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   const throws = (): never => {
@@ -244,7 +244,7 @@ for (const action of ['delete', 'flush']) {
   }
 }
 
-test('results that are missing are made again from what is stored, only those that are asked for', async () => {
+test('missing results are made again from the stored stage, only the requested ones', async () => {
   const { load, plot, two } = twoStages(4)
   await using server = await startServer({
     jobs: [two],
@@ -272,7 +272,7 @@ test('results that are missing are made again from what is stored, only those th
   assert.equal(load.starts.length, 1)
 })
 
-test('force=true computes again and replaces what is stored, with what was made from it', async () => {
+test('force=true computes again and replaces the stored value, with everything made from it', async () => {
   const { load, plot, two } = twoStages(1)
   await using server = await startServer({ jobs: [two], port: 0, errorDetails: 'everyone' })
   const first = compute(server, 'two', 'csv')
@@ -289,7 +289,7 @@ test('force=true computes again and replaces what is stored, with what was made 
   assert.equal((await fetchResult(server, handle).reply).body['result'], 'new plot')
 })
 
-test('force=true that fails leaves what was stored', async () => {
+test('force=true that fails leaves the stored value', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   const first = compute(server, 'work', 1)
@@ -318,7 +318,7 @@ test('a result may be nothing: it is there, and is not computed again', async ()
   assert.equal(gate.starts.length, 5)
 })
 
-test('W8 a result that can never be stored or sent is a failed job, also for who asks later', async () => {
+test('W8 a result that can never be stored or sent is a failed job, also for later clients', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, errorDetails: 'everyone' })
   const plain = { name: 'work', version: '' }
@@ -351,7 +351,7 @@ test('a HEAD is answered as the GET, without a body', async () => {
   assert.equal((await begin(server, `/results/${String(handle)}/0`).reply).status, 200)
 })
 
-test('a result that failed is not made a second time when it is asked for before the others are made', async () => {
+test('a result that failed is not made a second time when it is requested before the others are made', async () => {
   const { load, plot, two } = twoStages(2)
   await using server = await startServer({
     jobs: [two],

@@ -46,7 +46,7 @@ test('a wrong input is 400 with the path of the field; nothing starts and no sea
   await quiet(server)
 })
 
-test('the job and its needs get what the schema makes, on the loop and in a thread', async () => {
+test('the job and its needs get the output of the schema, on the loop and in a thread', async () => {
   const needed: unknown[] = []
   const pay = job(
     {

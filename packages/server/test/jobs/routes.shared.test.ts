@@ -67,7 +67,7 @@ test('S44 asked twenty times with a cold cache: one computation, and the load sh
   await quiet(server)
 })
 
-test('S64 one of three leaves: the job goes on and two are answered', async () => {
+test('S64 one of three leaves: the job continues and two are answered', async () => {
   const gate = new Gate('plot')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   const all = [1, 2, 3].map(() => compute(server, 'plot', 'same'))
@@ -104,7 +104,7 @@ for (const whenAbandoned of ['cancel', 'keep'] as const) {
   })
 }
 
-test('S75 the same content in two slots: both answered from one computation, nobody superseded', async () => {
+test('S75 the same content in two slots: both answered from one computation, neither superseded', async () => {
   const gate = new Gate('plot')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   const ada = compute(server, 'plot', 'same', { query: 'slot=ada' })

@@ -75,7 +75,7 @@ test('J5 U1 U4 a request joins the smallest computation under way that is large 
   assert.deepEqual(results, [10, 30, 90, 30])
 })
 
-test('J5 U3 U2 force computes the input itself, and is what answers from then on', async () => {
+test('J5 U3 U2 force computes the input itself, and its result answers from then on', async () => {
   const gate = new Gate<Asked>('forecast')
   await using server = await serve(gate)
   await computed(server, gate, { series: 'a', days: 30 })
@@ -128,7 +128,7 @@ test('a larger computation of another tenant answers for nothing', async () => {
   assert.deepEqual([small['result'], gate.starts.length], [10, 2])
 })
 
-test('an acknowledged larger computation answers for a smaller one, and its handle is what is acknowledged', async () => {
+test('an acknowledged larger computation answers for a smaller one, and its handle is acknowledged', async () => {
   const gate = new Gate<Asked>('forecast')
   await using server = await serve(gate)
   const first = await submit(server, 'forecast', { series: 'a', days: 30 }).reply

@@ -44,7 +44,7 @@ test('the jobs, their stages and their limits', async () => {
   await quiet(server)
 })
 
-test('a job whose schema is also a JSON Schema is listed with it, and one whose schema cannot be is not', async () => {
+test('a job whose schema is also a JSON Schema is listed with it, other schemas are not listed', async () => {
   const schema = { type: 'object', properties: { days: { type: 'integer' } } }
   const takes = (input: () => Record<string, unknown>): InputSchema => ({
     '~standard': {
@@ -75,7 +75,7 @@ test('a job whose schema is also a JSON Schema is listed with it, and one whose 
   )
 })
 
-test('202 says where the result will be: the one that was asked for', async () => {
+test('202 names the address of the requested result', async () => {
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 3 })

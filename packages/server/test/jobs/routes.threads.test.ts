@@ -34,7 +34,7 @@ test('S54 a job that exits or throws in its thread: only that one fails, with 50
   await quiet(server)
 })
 
-test('S54 a job that takes too much memory fails with what it did, and the server goes on', async () => {
+test('S54 a job that takes too much memory fails with that reason, and the server continues', async () => {
   const limits = { threadMemory: 32 * 2 ** 20 }
   const options = { jobs, port: 0, errorDetails: 'everyone', threads: 2, limits } as const
   await using server = await startServer(options)

@@ -36,7 +36,7 @@ test('a total that is no count is refused when it is asked for', () => {
   }
 })
 
-test('several results need somebody who makes them', () => {
+test('several results need a function that makes them', () => {
   assert.throws(
     () => serveJob({ name: 'load', prepare: load, total: 2 }),
     withCode('HDL_BAD_OPTION'),

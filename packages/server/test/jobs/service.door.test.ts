@@ -6,7 +6,7 @@ import { Bench } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
 import { codeOf, told } from '../support/told.ts'
 
-test('while the second stage is full no work with two stages is taken; what was taken is all done', async () => {
+test('while the second stage is full no work with two stages is accepted; accepted work is all done', async () => {
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 2 })
@@ -35,7 +35,7 @@ test('while the second stage is full no work with two stages is taken; what was 
   bench.assertNothingLeft()
 })
 
-test('what was admitted is done however many wait for the second stage', async () => {
+test('admitted work is done however many wait for the second stage', async () => {
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 1 })
@@ -55,7 +55,7 @@ test('what was admitted is done however many wait for the second stage', async (
   bench.assertNothingLeft()
 })
 
-test('a prefetch whose store does not answer keeps no drain longer than its deadline', async () => {
+test('a prefetch whose store does not answer delays no drain longer than its deadline', async () => {
   const load = new Gate('load')
   const quick = serveJob({ name: 'quick', prepare: load.job, prefetch: { input: () => 'next' } })
   const bench = await Bench.open([quick])

@@ -54,7 +54,7 @@ for (const how of ['compute', 'acknowledge'] as const) {
   })
 }
 
-test('same slot, same content, both acknowledged: the work goes on', async () => {
+test('same slot, same content, both acknowledged: the work continues', async () => {
   const gate = new Gate<string>('one')
   const bench = await Bench.open([gate.job])
   await bench.acknowledge('one', 'a', { slot: 'left' })
@@ -93,7 +93,7 @@ test('S62 a client that had gone before its input was read: its work ends with i
   bench.assertNothingLeft()
 })
 
-test('W1 W7 abandoned work that ends late tells nobody: its successor has waiters of its own', async () => {
+test('W1 W7 abandoned work that ends late notifies no caller: its successor has waiters of its own', async () => {
   const { prepare, item, served } = twoStages(1)
   const bench = await Bench.open([served])
   const client = new AbortController()
@@ -119,7 +119,7 @@ test('W1 W7 abandoned work that ends late tells nobody: its successor has waiter
   bench.assertNothingLeft()
 })
 
-test('W9 a priority that is asked for while the store is looked at counts when the work is queued', async () => {
+test('W9 a priority that is requested during the lookup in the store counts when the work is queued', async () => {
   const gate = new Gate<string>('one')
   const bench = await Bench.open([gate.job], { loop: 1 })
   const all = [told(bench.compute('one', 'first'))]
@@ -191,7 +191,7 @@ test('polling holds nothing: a thousand polls leave no request, and the cancel o
   bench.assertNothingLeft()
 })
 
-test('a poll is not the last to leave: work that it has started, or that serves nobody now, goes on', async () => {
+test('a poll is not the last to leave: work that it has started, or that has no caller now, continues', async () => {
   const { prepare, item, served } = twoStages(3)
   const bench = await Bench.open([served], { loop: 4 })
   const asked = told(bench.compute('two', 'a'))
@@ -216,7 +216,7 @@ test('a poll is not the last to leave: work that it has started, or that serves 
   bench.assertNothingLeft()
 })
 
-test('W4 what was acknowledged after its wait keeps its slot: a newer request of it ends the work', async () => {
+test('W4 work that was acknowledged after its wait keeps its slot: a newer request of it ends the work', async () => {
   const gate = new Gate<string>('one')
   const bench = await Bench.open([gate.job])
   const first = told(bench.compute('one', 'a', { slot: 'left', wait: 10 }))
@@ -248,7 +248,7 @@ async function preparedOnly(
   return handle
 }
 
-test('results that are asked for one after the other are made at a time', async () => {
+test('results that are requested one after the other are made at the same time', async () => {
   const { prepare, item, served } = twoStages(4)
   const bench = await Bench.open([served], { loop: 4 })
   const handle = await preparedOnly(bench, prepare, item)
@@ -271,7 +271,7 @@ test('results that are asked for one after the other are made at a time', async 
   bench.assertNothingLeft()
 })
 
-test('a submit joins work that only makes what was asked for: all results are made, and the ledger has the input', async () => {
+test('a submit joins work that only makes requested results: all results are made, and the ledger has the input', async () => {
   const { prepare, item, served } = twoStages(3)
   const bench = await Bench.open([served], { loop: 4 })
   const handle = await preparedOnly(bench, prepare, item)
@@ -297,7 +297,7 @@ test('a submit joins work that only makes what was asked for: all results are ma
   bench.assertNothingLeft()
 })
 
-test('S16 what a result is made from is deleted between two looks: gone, not computed from nothing', async () => {
+test('S16 the parent of a result is deleted between two lookups: gone, not computed from nothing', async () => {
   const { prepare, item, served } = twoStages(2)
   const bench = await Bench.open([served])
   const handle = await preparedOnly(bench, prepare, item)
@@ -313,7 +313,7 @@ test('S16 what a result is made from is deleted between two looks: gone, not com
   bench.assertNothingLeft()
 })
 
-test('S44 a result that two ask for is made once, also when there is no seat for the others yet', async () => {
+test('S44 a result that two callers request is made once, also when there is no seat for the others yet', async () => {
   const { prepare, item, served } = twoStages(4)
   const bench = await Bench.open([served], { loop: 1, itemCapacity: 1 })
   const all = [told(bench.compute('two', 'a')), told(bench.compute('two', 'a', { index: -3 }))]
@@ -333,7 +333,7 @@ test('S44 a result that two ask for is made once, also when there is no seat for
   bench.assertNothingLeft()
 })
 
-test('acknowledged work that is cancelled while it is written down: told so, and ended in the ledger', async () => {
+test('acknowledged work that is cancelled while it is written down: answered as cancelled, and ended in the ledger', async () => {
   const gate = new Gate<string>('one')
   const { promise: slow, resolve: go } = Promise.withResolvers<void>()
   const bench = await Bench.open([gate.job], {
@@ -362,7 +362,7 @@ test('acknowledged work that is cancelled while it is written down: told so, and
   bench.assertNothingLeft()
 })
 
-test('a ledger that fails: the submit is refused, who waits for the same work is not, and it is tried again', async () => {
+test('a ledger that fails: the submit is refused, a caller that waits for the same work is not, and it is tried again', async () => {
   const gate = new Gate<string>('one')
   let isBroken = true
   const bench = await Bench.open([gate.job], {
@@ -402,7 +402,7 @@ test('a ledger that fails: the submit is refused, who waits for the same work is
   bench.assertNothingLeft()
 })
 
-test('force that comes while the store is looked at is not lost', async () => {
+test('force that comes during the lookup in the store is not lost', async () => {
   const gate = new Gate<string>('one')
   const bench = await Bench.open([gate.job])
   const first = told(bench.compute('one', 'a'))
@@ -441,7 +441,7 @@ test('a drain that ends by itself leaves no timer, and nothing is started when i
   assert.equal((await bench.result(handle)).result?.value, 'result')
 })
 
-test('W4 the ledger of work that is begun twice over: nobody restores what was not input', async () => {
+test('W4 the ledger of work that is begun twice over: no invalid input is restored', async () => {
   const { prepare, item, served } = twoStages(2)
   const bench = await Bench.open([served])
   const { handle } = await bench.acknowledge('two', 'a')
@@ -462,7 +462,7 @@ test('W4 the ledger of work that is begun twice over: nobody restores what was n
   bench.assertNothingLeft()
 })
 
-test('W3 work that finds what it is made from gives its seat back before it makes results', async () => {
+test('W3 work that finds its stored parent gives its seat back before it makes results', async () => {
   const { prepare, item, served } = twoStages(2)
   const bench = await Bench.open([served])
   await preparedOnly(bench, prepare, item)
@@ -580,7 +580,7 @@ test('the work ends while the store is asked for a result that is not there any 
   bench.assertNothingLeft()
 })
 
-test('when a drain is over, neither who was admitted before nor who asks for what is missing starts anything', async () => {
+test('when a drain is over, no admitted caller and no later caller starts anything', async () => {
   const { prepare, item, served } = twoStages(2)
   const bench = await Bench.open([served])
   const handle = await preparedOnly(bench, prepare, item)

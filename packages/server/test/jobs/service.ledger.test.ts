@@ -33,7 +33,7 @@ async function statesOf(journal: Journal): Promise<unknown[]> {
 }
 
 for (const moment of ['looking', 'preparing', 'making']) {
-  test(`acknowledged while it is ${moment}: the run tells all its stages`, async () => {
+  test(`acknowledged while it is ${moment}: the run has all its stages`, async () => {
     const { load, plot, list } = jobs()
     const bench = await Bench.open(list)
     const waits = told(bench.compute('two', 'a'))
@@ -63,7 +63,7 @@ for (const moment of ['looking', 'preparing', 'making']) {
   })
 }
 
-test('acknowledged and made from what was stored: the run tells that too', async () => {
+test('acknowledged and made from a stored stage: the run records that too', async () => {
   const { load, plot, list } = jobs()
   const bench = await Bench.open(list)
   await bench.acknowledge('two', 'a', { request: 'first' })
@@ -86,7 +86,7 @@ test('acknowledged and made from what was stored: the run tells that too', async
   bench.assertNothingLeft()
 })
 
-test('who only waits is not written down', async () => {
+test('a request that only waits is not written down', async () => {
   const { load, plot, list } = jobs()
   const bench = await Bench.open(list)
   const waits = told(bench.compute('two', 'a'))
@@ -114,7 +114,7 @@ test('one acknowledgement or a hundred of one work: one run', async () => {
 })
 
 for (const how of ['fails', 'is drained', 'is done']) {
-  test(`work that ${how} while it is written down: the submit is told that, and not that it is pending`, async () => {
+  test(`work that ${how} while it is written down: the submit gets that answer, not "pending"`, async () => {
     const gate = new Gate('one')
     const { promise: slow, resolve: go } = Promise.withResolvers<void>()
     const bench = await Bench.open([gate.job], {
@@ -165,7 +165,7 @@ function killedWith(
   )
 }
 
-test('W5 restored: what cannot be continued is listed with the reason, and does not hold up the others', async () => {
+test('W5 restored: a job that cannot be continued is listed with the reason, and does not hold up the others', async () => {
   const { load, plot, list } = jobs((input) => (input === 'bad' ? 'no longer taken.' : undefined))
   const database = await killedWith(['a', 'bad', 'd', 'd'])
   const bench = await Bench.open(list, { database, loop: 10, itemCapacity: 32 })
@@ -327,7 +327,7 @@ test('C13: work of another version of the job waits, visibly: its handle would l
   bench.assertNothingLeft()
 })
 
-test('one row at the acknowledgement and one at the end; rows of a run only for what has something to tell', async () => {
+test('one row at the acknowledgement and one at the end; rows of a run only for jobs with logs or errors', async () => {
   const { load, plot, list } = jobs()
   const bench = await Bench.open(list, { isTold: false })
   const finish = async (): Promise<void> => {
@@ -355,7 +355,7 @@ test('one row at the acknowledgement and one at the end; rows of a run only for 
   bench.assertNothingLeft()
 })
 
-test('what was to be computed again is, also after a crash', async () => {
+test('a recomputation that was requested happens also after a crash', async () => {
   const gate = new Gate<string>('one')
   const journal = await openJournal('memory')
   const bench = await Bench.open([gate.job], { journal })

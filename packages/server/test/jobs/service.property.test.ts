@@ -363,7 +363,7 @@ function forgets(steps: Steps): boolean {
   return steps.some(([{ do: what }]) => what === 'forget' || what === 'flush')
 }
 
-test('W1 W2 W3 W4 W7 whatever happens in whatever order: told once, accounted for, nothing left', async () => {
+test('W1 W2 W3 W4 W7 any events in any order: each request is answered once, accounted for, nothing left', async () => {
   await fc.assert(
     fc.asyncProperty(life.steps, life.seed, life.isSlow, async (steps, seed, isSlow) => {
       const one = await begin(seed, isSlow)
@@ -384,7 +384,7 @@ test('W1 W2 W3 W4 W7 whatever happens in whatever order: told once, accounted fo
   )
 })
 
-test('W2 W5 W7 a drain in the middle: everybody is told, and what was acknowledged is done or still in the ledger', async () => {
+test('W2 W5 W7 a drain in the middle: every caller is answered, and acknowledged work is done or still in the ledger', async () => {
   await fc.assert(
     fc.asyncProperty(
       life.steps,

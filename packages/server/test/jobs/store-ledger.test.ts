@@ -118,7 +118,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise(setImmediate)
 }
 
-test('L4: what was set aside is listed with its tenant, and runs again when it is retried', async () => {
+test('L4: a job that was set aside is listed with its tenant, and runs again when it is retried', async () => {
   await using set = await setUp('h1', 'h2')
   const { store, ledger, taken } = set
   const all = Array.from({ length: 256 }, (_, shard) => shard)
@@ -171,7 +171,7 @@ test('a shard that is lost while its work is taken over ends the attempt and not
   await new Promise(setImmediate)
 })
 
-test('L5: what cannot be continued for now is put back, not ended', async () => {
+test('L5: a job that cannot be continued for now is put back, not ended', async () => {
   const full = new HeddleError('HDL_DRAINING', { what: 'This server' })
   const later = new HeddleError('HDL_TIMEOUT', { what: 'A seat', limit: 5 })
   await using set = await setUpWith([full, later], 'h1')

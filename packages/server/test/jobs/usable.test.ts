@@ -19,7 +19,7 @@ test('plain data has no problem, however it is put together', async () => {
   )
 })
 
-test('what the store or JSON would refuse is found, wherever it is', async () => {
+test('a value that the store or JSON would refuse is found, wherever it is', async () => {
   const circular: Record<string, unknown> = {}
   circular['a'] = { b: [circular] }
   let deep: unknown = 1
@@ -56,7 +56,7 @@ test('what the store or JSON would refuse is found, wherever it is', async () =>
   }
 })
 
-test('what is found is named with its place in the value', async () => {
+test('a refused value is named with its place', async () => {
   const problemOf = (value: unknown): Promise<string | undefined> => findProblem(value, true, clock)
   assert.equal(await problemOf(Number.NaN), 'it has NaN, which JSON does not know')
   assert.equal(
@@ -65,7 +65,7 @@ test('what is found is named with its place in the value', async () => {
   )
 })
 
-test('what is only stored may have what JSON does not know', async () => {
+test('a value that is only stored may have forms that JSON does not know', async () => {
   let deep: unknown = 1
   for (let level = 0; level < 5_000; level++) deep = [deep]
   const stored = [10n, deep, Number.NaN, new Map([[1, new Set([2])]]), new ArrayBuffer(3)]
@@ -73,7 +73,7 @@ test('what is only stored may have what JSON does not know', async () => {
   assert.match((await findProblem([() => 1], false, clock)) ?? 'none', /function/)
 })
 
-test('a large value lets others have their turn', async () => {
+test('a large value leaves turns to other work', async () => {
   const found = findProblem(
     Array.from({ length: 100_000 }, (_, n) => n),
     true,
@@ -87,7 +87,7 @@ test('a large value lets others have their turn', async () => {
   assert.equal(await found, undefined)
 })
 
-test('holes of a stored value are skipped, and what is behind them is found', async () => {
+test('holes of a stored value are skipped, and values behind them are found', async () => {
   const sparse: unknown[] = [1]
   sparse[4_000_000_000] = 2
   const problemOf = async (isAnswered: boolean): Promise<string | undefined> => {

@@ -4,7 +4,7 @@ import { Bench } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
 import { codeOf, told } from '../support/told.ts'
 
-test('who is told after its wait that the work goes on is pending, who is out of time is a timeout', async () => {
+test('a caller that is answered "pending" after its wait is pending, one that is out of time is a timeout', async () => {
   const gate = new Gate<string>('one')
   const bench = await Bench.open([gate.job])
   const submit = told(bench.compute('one', 'a', { wait: 5 }))
@@ -24,7 +24,7 @@ test('who is told after its wait that the work goes on is pending, who is out of
   bench.assertNothingLeft()
 })
 
-test('a store that hangs does not hang a submit: it is told at its deadline, and nothing is left', async () => {
+test('a store that hangs does not hang a submit: it is answered at its deadline, and nothing is left', async () => {
   const gate = new Gate<string>('one')
   const bench = await Bench.open([gate.job])
   const { promise: hangs, resolve: goOn } = Promise.withResolvers<void>()

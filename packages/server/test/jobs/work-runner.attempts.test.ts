@@ -79,7 +79,7 @@ test('W5 attempts and logs of acknowledged work are rows of its run, as in a gra
   ])
 })
 
-test('W5 what is acknowledged later has its whole history in the journal', async () => {
+test('W5 work that is acknowledged later has its whole history in the journal', async () => {
   const bench = await Bench.open([flaky(1)])
   const asked = told(bench.compute('flaky', 1, { wait: 1_000 }))
   await bench.clock.advance(1_000)
@@ -142,7 +142,7 @@ test('attempts of results of the second stage are lines in the log of their node
   assert.deepEqual(rows.slice(-2), ['items failed 0', 'run finished'])
 })
 
-test('no code that a job throws is taken for one of ours; whether to try again stays as it was', async () => {
+test('an error code of a job is not confused with one of ours; whether to try again is unchanged', async () => {
   const ours = [
     new HeddleError('HDL_DRAINING', { what: 'Another server' }),
     new HeddleError('HDL_CANCELLED', { what: 'A part', source: 'user' }),
@@ -166,7 +166,7 @@ test('no code that a job throws is taken for one of ours; whether to try again s
   }
 })
 
-test('what throws when it is looked at can be thrown, and tried again', async () => {
+test('a value that throws when it is read can be thrown, and tried again', async () => {
   const throws = (): never => {
     throw new Error('not today')
   }

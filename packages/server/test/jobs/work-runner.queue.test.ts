@@ -59,7 +59,7 @@ test('W4 acknowledged after some waiting, then queued for longer than the limit:
   )
 })
 
-test('the limit is for those who wait: they are told, what was promised goes on', async () => {
+test('the limit is for waiting callers: they are answered, promised work continues', async () => {
   const { bench, finishAll } = await busy()
   const { handle } = await bench.acknowledge('one', 'second')
   const waits = told(bench.result(handle))
@@ -74,7 +74,7 @@ test('the limit is for those who wait: they are told, what was promised goes on'
   assert.deepEqual(later.value?.result, { value: 'second' })
 })
 
-test('promised to nobody: the limit ends the work', async () => {
+test('promised to no caller: the limit ends the work', async () => {
   const { gate, bench, finishAll } = await busy()
   const waits = told(bench.compute('one', 'second'))
   await bench.clock.advance(1_000)
@@ -84,7 +84,7 @@ test('promised to nobody: the limit ends the work', async () => {
   assert.equal(bench.service.stats().prepare.outcomes.timeout, 1)
 })
 
-test('promised, and then cancelled: the limit ends it for who still waits', async () => {
+test('promised, and then cancelled: the limit ends it for callers that still wait', async () => {
   const { gate, bench, finishAll } = await busy()
   await bench.acknowledge('one', 'second', { request: 'mine' })
   const waits = told(bench.compute('one', 'second'))

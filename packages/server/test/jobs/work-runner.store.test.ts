@@ -25,7 +25,7 @@ async function statesOf({ journal }: Bench): Promise<unknown[]> {
   return [state, ...Array.from(nodes.values(), (node) => node.state)]
 }
 
-test('W5 acknowledged, made, and the store is full: who waits gets it, it stays open, and is made again later', async () => {
+test('W5 acknowledged, made, and the store is full: the waiting caller gets it, it stays open, and is made again later', async () => {
   const gate = new Gate('one')
   const bench = await Bench.open([gate.job])
   const { handle } = await bench.acknowledge('one', 'a')
@@ -152,7 +152,7 @@ test('W5 deleted while results are made, and promised: the first stage is stored
   bench.assertNothingLeft()
 })
 
-test('W5 deleted before the last result is stored: those that were stored before are made again', async () => {
+test('W5 deleted before the last result is stored: results that were stored before are made again', async () => {
   const { load, plot, two } = twoStages(2)
   const bench = await Bench.open([two])
   const { handle } = await bench.acknowledge('two', 'a')
@@ -207,7 +207,7 @@ test('W5 a drain is clean only when nothing acknowledged is left: not when the s
   assert.deepEqual(await bench.drain(1_000), { isClean: false })
 })
 
-test('W5 what was left and done later in the same life makes the drain clean again', async () => {
+test('W5 work that was left and done later in the same process makes the drain clean again', async () => {
   const gate = new Gate('one')
   const bench = await Bench.open([gate.job])
   await bench.acknowledge('one', 'a')

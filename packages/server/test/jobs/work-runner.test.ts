@@ -5,7 +5,7 @@ import { Bench } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
 import { codeOf } from '../support/told.ts'
 
-test('W8 whether work was drained or cancelled is said by its signal, not by what a job throws', async () => {
+test('W8 the signal of work decides whether it was drained or cancelled, not an error of its job', async () => {
   const errors = [
     new HeddleError('HDL_DRAINING', { what: 'Another server' }),
     new HeddleError('HDL_CANCELLED', { what: 'A part', source: 'user' }),

@@ -21,7 +21,7 @@ function takeAll(of: Work): number[] {
   return taken
 }
 
-test('from the newest to the oldest, those that are asked for first', () => {
+test('from the newest to the oldest, requested ones first', () => {
   const whole = work(5)
   assert.equal(whole.take(), 0)
   whole.ask(-3)
@@ -32,7 +32,7 @@ test('from the newest to the oldest, those that are asked for first', () => {
   assert.ok(!whole.hasMore)
 })
 
-test('what nobody has submitted makes only what is asked for, until somebody submits it', () => {
+test('work that was never submitted makes only requested results, until a submit', () => {
   const partial = work(3, false)
   assert.equal(partial.isWhole, false)
   assert.equal(partial.hasMore, false)
@@ -155,7 +155,7 @@ test('W9 a higher priority moves everything that waits for it; a lower one nothi
   assert.equal(whole.priority, 0)
 })
 
-test('W9 what is started after the work was raised is moved at once', async () => {
+test('W9 attempts that start after the work was raised are moved at once', async () => {
   const dispatcher = new Dispatcher({ concurrency: 1 })
   const { promise: busy, resolve: free } = Promise.withResolvers<void>()
   void dispatcher.run(() => busy)
@@ -168,7 +168,7 @@ test('W9 what is started after the work was raised is moved at once', async () =
   assert.equal(await done, 'done')
 })
 
-test('its stage is told by its state', () => {
+test('its stage follows from its state', () => {
   const whole = work(1)
   const stages = (['looking', 'queued', 'preparing', 'making', 'done', 'ended'] as const).map(
     (state) => {
@@ -179,7 +179,7 @@ test('its stage is told by its state', () => {
   assert.deepEqual(stages, ['request', 'queue', 'prepare', 'item', 'request', 'request'])
 })
 
-test('the end is told once, with what it ended by; who asks what was stored is told too', async () => {
+test('the end is reported once, with its cause; a later caller gets the same answer', async () => {
   const whole = work(1)
   const error = new Error('not today')
   whole.end('ended', error)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { levelOf, logLevels, type LogEvent } from '../../src/log/log-event.ts'
 
-test('what an operator must look at is a warning or an error, what clients do all day is not', () => {
+test('events that need an operator are warnings or errors, everyday events of clients are not', () => {
   const cases: readonly (readonly [LogEvent, string])[] = [
     [{ event: 'refused', status: 400 }, 'info'],
     [{ event: 'refused', status: 429 }, 'warn'],

@@ -238,7 +238,7 @@ test('G2 fields that the operator names are replaced, and lines below the level 
   assert.doesNotMatch(JSON.stringify([...lines.of('worker_error'), ...lines.of('failed')]), /4711/)
 })
 
-test('G2 passwords and tokens in texts, and what is too long', () => {
+test('G2 passwords and tokens in texts, and texts that are too long', () => {
   assert.equal(
     withoutSecrets('Authorization: Bearer ab.cd-1 to https://me:pw@host/x?password=1'),
     'Authorization: [redacted] [redacted] to https://me@host/x?password=[redacted]',

@@ -32,7 +32,7 @@ async function setUp() {
 const nameOf = async (people: People, cookie: string): Promise<string | undefined> =>
   (await people.sessionOf(cookie))?.user.name
 
-test('K1 S106 after a rotation old cookies are read and signed anew; new ones have the new key', async () => {
+test('K1 S106 after a rotation old cookies are read and signed again; new ones have the new key', async () => {
   await using kit = await setUp()
   await kit.one.rotateKey({ endSessions: false })
   const known = await kit.one.sessionOf(kit.cookie)
@@ -69,7 +69,7 @@ test('K2 another server reads and signs by the new key a second later', async ()
   assert.equal(await nameOf(kit.two, kit.cookie), 'ada')
 })
 
-test('a rotation that ends sessions: nobody is logged in any more, on any server', async () => {
+test('a rotation that ends sessions: no user is logged in any more, on any server', async () => {
   await using kit = await setUp()
   assert.equal(await nameOf(kit.two, kit.cookie), 'ada')
   assert.equal(await kit.one.rotateKey({ endSessions: true }), 1)

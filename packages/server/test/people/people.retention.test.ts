@@ -79,7 +79,7 @@ test('U6: many old lines are removed in slices, faster than new ones are written
   )
 })
 
-test('U6: a store that cannot remove old lines does not fail what was written', async () => {
+test('U6: a store that cannot remove old lines does not fail the write', async () => {
   await using log = await setUp((tables) =>
     replaced(tables, { removeBelow: () => Promise.reject(new Error('it is busy')) }),
   )

@@ -90,7 +90,7 @@ test('S104 a cookie of ours fits a browser, and one that is too long is as good 
   assert.equal(cookieOf(await session(server, 'theirs=1')), undefined)
 })
 
-test('S109 a login leads nowhere: addresses of other sites are refused, and no answer redirects', async (t) => {
+test('S109 a login redirects nowhere: addresses of other sites are refused, and no answer redirects', async (t) => {
   const { server } = await served(t, 0)
   for (const next of ['https://evil', '//evil', '/ok']) {
     const address = `/login?next=${encodeURIComponent(next)}`

@@ -59,7 +59,7 @@ function codeOf({ status, body }: Reply): [number, string | undefined] {
   return [status, body.error?.code]
 }
 
-test('without users and tokens everyone on this machine may do everything', async (t) => {
+test('without users and tokens every caller on this machine may do everything', async (t) => {
   const server = await serve(t, await storeAddress(t))
   assert.equal(server.isOpen, true)
   const { body } = await call(server, '/session')
@@ -70,7 +70,7 @@ test('without users and tokens everyone on this machine may do everything', asyn
   assert.equal((await call(server, '/jobs')).status, 200)
 })
 
-test('an address that others reach needs users or tokens', async (t) => {
+test('an address that other machines can reach needs users or tokens', async (t) => {
   const store = await storeAddress(t)
   await assert.rejects(
     startServer({ jobs: [echo], port: 0, store, host: '0.0.0.0' }),
@@ -86,7 +86,7 @@ test('an address that others reach needs users or tokens', async (t) => {
   assert.equal(server.isOpen, false)
 })
 
-test('roles: a viewer sees, an admin changes, a stranger does neither', async (t) => {
+test('roles: a viewer sees, an admin changes, an anonymous caller does neither', async (t) => {
   const { store } = await peopled(t)
   const server = await serve(t, store)
   assert.deepEqual(codeOf(await call(server, '/jobs')), [401, 'unauthenticated'])

@@ -46,7 +46,7 @@ test('P1 names, messages and lines of the log stay text, and the policy allows n
   assert.match(page, /content="default-src 'none'; style-src 'unsafe-inline'"/)
 })
 
-test('P2 a large run is cut: what decided it is kept, and the rest is counted', async () => {
+test('P2 a large run is cut: the deciding nodes are kept, and the rest is counted', async () => {
   const names = Array.from({ length: 400 }, (_, i) => `n ${i}`)
   const page = await reportOf({
     nodes: [...names.map((name) => storyNode(name)), storyNode('last', 'n 399')],

@@ -7,7 +7,7 @@ import { Graph, job } from '@heddle/core'
 import { connect } from '../../src/client/index.ts'
 import { startServer } from '../../src/server.ts'
 
-test('O4 a node is run again with what is computed from it, in a new run; the old run is as it was', async (t) => {
+test('O4 a node is run again with everything computed from it, in a new run; the old run is unchanged', async (t) => {
   const ran: string[] = []
   let isBroken = true
   const fetchPage = job({ name: 'fetch' }, () => {

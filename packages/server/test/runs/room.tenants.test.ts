@@ -95,7 +95,7 @@ test('N1: lists, counts and the stream of all runs show runs of the own tenant; 
   })
 })
 
-test('N1: what a served job of a tenant has to tell is a run of that tenant', async () => {
+test("N1: the run of a tenant's served job belongs to that tenant", async () => {
   const chatty = job({ name: 'chatty' }, (_: number, { log }) => {
     log('a line that becomes a run of the journal')
     return null
@@ -111,7 +111,7 @@ test('N1: what a served job of a tenant has to tell is a run of that tenant', as
   })
 })
 
-test('N1: lines of the log of actions are for the tenant of who did it', async () => {
+test('N1: lines of the log of actions belong to the tenant of their author', async () => {
   await withTenants(served, async (server) => {
     const { run } = await start(server, 'a')
     const linesOf = async (tenant: string, asked = {}): Promise<string[]> => {

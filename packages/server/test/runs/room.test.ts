@@ -97,7 +97,7 @@ async function follow(
 }
 
 for (const store of stores) {
-  test(`a run is started, followed, looked at and listed (${store})`, async (t) => {
+  test(`a run is started, followed, shown and listed (${store})`, async (t) => {
     const { client } = await serve(t, await address(t, store))
     const name = `${store} one`
     const started = await ask(client, 'POST /runs', {
@@ -238,7 +238,7 @@ test('O3 a run is paused, resumed and cancelled', async (t) => {
   assert.deepEqual(late, { run: id, outcome: 'cancelled', changed: false })
 })
 
-test('mistakes are refused with what is wrong', async (t) => {
+test('mistakes are refused with the fault', async (t) => {
   const { client } = await serve(t, 'memory')
   const params = { id: 'none' }
   const code = (wanted: string) => (error: { code: string }) => error.code === wanted

@@ -97,7 +97,7 @@ test('U3: a run that cannot be continued here is logged once and not tried again
   assert.match(log[0]!, /^warning: Run changed could not be resumed: .*its graph has changed/)
 })
 
-test('U5: an interrupted run may be continued until it was left alone, on a store that no server shares until the first look', async () => {
+test('U5: an interrupted run may be continued until it was left alone, or, on a store that servers do not share, until the first check', async () => {
   const { look, answers, takeOver } = await setUp(() => [
     'a',
     'changed',
@@ -129,7 +129,7 @@ test('U5: an interrupted run may be continued until it was left alone, on a stor
   assert.equal(alone.mayContinue('a'), false)
 })
 
-test('U5: the runs of this server count an interrupted run as under way while it may be continued, and no other one that is over', async () => {
+test('U5: the runs of this server count an interrupted run as under way while it may be continued, and no other ended run', async () => {
   const isActive = (state: string, mayContinue: boolean): Promise<boolean> => {
     const overview = async () => ({ state, counts: {} })
     return new OwnRuns({
@@ -158,7 +158,7 @@ test('U4: a run that is left again and again waits longer each time', async () =
 })
 
 for (const code of ['HDL_DRAINING', 'HDL_OVERLOADED'] as const) {
-  test(`${code}: the rest of a look is left to other servers, and to the next look`, async () => {
+  test(`${code}: the rest of a check is left to other servers, and to the next check`, async () => {
     const { look, tried, log, answers } = await setUp(() => ['a', 'b', 'c'])
     const refused = new HeddleError(code, { what: 'The server' })
     for (const id of ['a', 'b', 'c']) answers.set(id, refused)

@@ -34,7 +34,7 @@ test('a module exports one schedule, a list or an object of them; their graphs a
   assert.deepEqual(read({}).names, [])
 })
 
-test('what is not a schedule, and two of one name, are refused', () => {
+test('values that are not schedules, and two of one name, are refused', () => {
   const one = schedule('one', '0 3 * * *', graph)
   const refused = (schedules: unknown, text: RegExp): void =>
     assert.throws(
@@ -47,7 +47,7 @@ test('what is not a schedule, and two of one name, are refused', () => {
   refused('0 3 * * *', /schedule\('nightly'/)
 })
 
-test('schedule() refuses what cannot be run by the clock', () => {
+test('schedule() refuses a graph that cannot be run by the clock', () => {
   const refused = (work: () => unknown, option: string): void =>
     assert.throws(work, (error: { details?: { option?: string } }) => {
       return error.details?.option === option

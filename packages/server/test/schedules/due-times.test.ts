@@ -57,7 +57,7 @@ test('a day that a zone has left out is due once', () => {
   ])
 })
 
-test('what is not a schedule is refused with what is wrong', () => {
+test('a text that is not a schedule is refused with the fault', () => {
   const refused = (cron: string, timezone: string, option: string, text: RegExp): void => {
     assert.throws(
       () => new DueTimes({ cron, timezone }),
@@ -106,7 +106,7 @@ const zones = [
   'UTC',
 ]
 
-test('Y1 property: due times are those of a walk over every minute', () => {
+test('Y1 property: due times equal those of a walk over every minute', () => {
   const list = (most: number): fc.Arbitrary<number[]> =>
     fc.uniqueArray(fc.integer({ min: 0, max: most }), { minLength: 1, maxLength: 4 })
   fc.assert(

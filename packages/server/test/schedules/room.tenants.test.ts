@@ -17,7 +17,7 @@ const served = {
   jobs: { note, graphs: { graph }, schedules: schedule('exported', '0 3 1 1 *', graph()) },
 }
 
-test('N3: two tenants may name their schedules alike; each sees its own, and those of the module belong to the common one', async () => {
+test('N3: two tenants may use one name for their schedules; each sees its own, and those of the module belong to the common tenant', async () => {
   await withTenants(served, async (server) => {
     const body = { name: 'nightly', cron: '0 3 1 1 *', graph: 'graph' }
     const made = new Map<string, string>()

@@ -66,7 +66,7 @@ test('exported schedules and those made over HTTP are listed with their next tim
   )
 })
 
-test('mistakes are refused with what is wrong', async (t) => {
+test('mistakes are refused with the fault', async (t) => {
   const client = await serve(t)
   const good = { name: 'a', cron: '0 3 * * *', graph: 'report' }
   const wrong = async (change: object, wanted: string, text: RegExp): Promise<void> => {

@@ -183,7 +183,7 @@ test('D6 after a long time away a schedule of every second has at most 1,000 ope
   )
 })
 
-test('D7 what is paused, new or changed has no due times in the past', async (t) => {
+test('D7 a paused, new or changed schedule has no due times in the past', async (t) => {
   const kit = await open(t, '2026-01-01T00:00:00Z', second)
   const hourly = definition({ cron: '0 * * * *', missed: 'all' })
   const first = await kit.serve([hourly])
@@ -201,7 +201,7 @@ test('D7 what is paused, new or changed has no due times in the past', async (t)
   assert.deepEqual(kit.runner.dueTimes().slice(1), ['2026-01-02T04:30:00.000Z'])
 })
 
-test('schedules made over HTTP and exported ones may have one name', async (t) => {
+test('schedules made over HTTP and exported ones may have the same name', async (t) => {
   const kit = await open(t, '2026-01-01T00:00:00Z', second)
   const schedules = kit.schedules([definition()])
   await schedules.start()

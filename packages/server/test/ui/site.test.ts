@@ -51,7 +51,7 @@ test('D3 lets browsers keep hashed files and ask again for the page', async (t) 
   assert.deepEqual([again.status, again.body], [304, undefined])
 })
 
-test('D4 sends gzip to those who take it', async (t) => {
+test('D4 sends gzip to clients that accept it', async (t) => {
   const { site } = await open(t)
   const zipped = site.answer('assets/index-Bwkx8GfX.js', { encodings: 'br, gzip' })!
   assert.equal(zipped.headers['content-encoding'], 'gzip')

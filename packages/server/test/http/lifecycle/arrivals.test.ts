@@ -128,7 +128,7 @@ test('A1 a body that comes with its head needs no seat here: it is served while 
   })
 })
 
-test('A3 all seats are taken: the slowest of those that had their time gives its seat', async () => {
+test('A3 all seats are taken: the slowest request that has used up its time gives its seat', async () => {
   await using timing = await timed({ bodies: 3 })
   const { server, clock } = timing
   const bytes = ['"', `"${'x'.repeat(50)}`, '"xx']

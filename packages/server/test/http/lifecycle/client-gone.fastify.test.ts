@@ -40,7 +40,7 @@ test('a GET that is waited for: the signal is quiet', async () => {
   assert.deepEqual(await signalOf('GET'), { aborted: false, status: 200 })
 })
 
-test('decision 8: a POST that is waited for: the signal has aborted, though nobody has left', async () => {
+test('decision 8: the signal of a POST that is waited for has aborted, although the client is connected', async () => {
   assert.deepEqual(
     await signalOf('POST'),
     { aborted: true, status: 200 },

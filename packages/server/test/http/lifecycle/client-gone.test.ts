@@ -34,7 +34,7 @@ test('S61 120 uploads in pieces, 20 at once, while the client is watched: no byt
   assert.equal(server.stats().registry.outcomes.success, 120)
 })
 
-test('S62 a client leaves while its job runs: the job is told, nothing is stored, it is counted', async () => {
+test('S62 a client leaves while its job runs: the job is aborted, nothing is stored, it is counted', async () => {
   const gate = new Gate('work')
   await using server = await serve([gate.job])
   const { request } = begin(server, '/jobs/work?wait=60000', { body: { a: 1 } })
@@ -106,7 +106,7 @@ test('S67 a client that has closed its half of the connection gets its answer', 
   await wire.closed()
 })
 
-test('S62 two requests on one connection, one behind the other: when the client leaves both have ended', async () => {
+test('S62 two pipelined requests on one connection: when the client leaves both have ended', async () => {
   const gate = new Gate<number>('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, threads: 1 })
   for (const leave of ['destroy', 'resetAndDestroy'] as const) {
@@ -155,7 +155,7 @@ test('S62 the second of two requests on one connection: its client leaves when t
   assert.equal(server.stats().registry.outcomes.disconnected, 1)
 })
 
-test('many requests on one connection warn of nothing, and all hear that the client has left', async () => {
+test('many requests on one connection cause no warning, and all are notified that the client has left', async () => {
   const gate = new Gate<number>('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, threads: 1 })
   const warnings: Error[] = []
@@ -238,7 +238,7 @@ test('a client that closes its half is asked whether it is there; the clock asks
   assert.equal(clock.pending, 0)
 })
 
-test('a half that was closed before anybody looked is asked too', async () => {
+test('a socket that was closed before the first listener counts as closed', async () => {
   await using pair = await exchange()
   pair.wire.socket.end()
   await until(() => pair.response.req.socket.readableEnded)

@@ -24,7 +24,7 @@ async function connect(server: Server, count: number): Promise<Wire[]> {
   return wires
 }
 
-test('C1 C2 idle connections keep nobody out: the one that is idle for the longest time ends', async () => {
+test('C1 C2 idle connections do not block new ones: the one that is idle for the longest time ends', async () => {
   await using server = await startServer({ jobs: [echo], port: 0, limits: { connections: 3 } })
   const wires = await connect(server, 3)
   assert.deepEqual((await compute(server, 'echo', 1).reply).body['result'], 1)

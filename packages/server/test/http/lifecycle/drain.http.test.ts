@@ -44,7 +44,7 @@ async function stopped({ server, clock }: Place): Promise<boolean> {
   return (await end).isClean
 }
 
-test('S91 what runs and what is queued is answered, then the server is gone', async () => {
+test('S91 running and queued requests are answered, then the server is gone', async () => {
   const place = await open()
   const { server, gate } = place
   const calls = Array.from({ length: 8 }, (_, body) => begin(server, waiting, { body }))
@@ -106,7 +106,7 @@ test('S93, S94, S98 while draining: submits are refused in JSON on open connecti
   agent.destroy()
 })
 
-test('S92, S95 at the deadline 100 waiters are told, and nobody finds a connection cut', async () => {
+test('S92, S95 at the deadline 100 waiters are answered, and no client finds a connection cut', async () => {
   const place = await open()
   const { server, clock, gate } = place
   const calls = Array.from({ length: 100 }, (_, body) => begin(server, waiting, { body }))
@@ -131,7 +131,7 @@ test('S92, S95 at the deadline 100 waiters are told, and nobody finds a connecti
   assert.equal(clock.pending, 0)
 })
 
-test('idle connections, and one whose request never arrives, do not keep the server', async () => {
+test('idle connections, and one whose request never arrives, do not delay the end of the server', async () => {
   const place = await open()
   const { server } = place
   using idle = new Wire(server)
@@ -147,7 +147,7 @@ test('idle connections, and one whose request never arrives, do not keep the ser
   await Promise.all([idle.closed(), unfinished.closed()])
 })
 
-test('POST /drain does what a signal does, with its own deadline', async () => {
+test('POST /drain does the same as a signal, with its own deadline', async () => {
   const told: number[] = []
   const place = await open({ onDrain: (deadline) => told.push(deadline) })
   const { server, gate } = place
@@ -171,7 +171,7 @@ test('a server without work is drained at once and cleanly, whatever the deadlin
   }
 })
 
-test('S96 two servers after each other, and beside each other, share nothing', async () => {
+test('S96 two servers, one after the other or at the same time, share nothing', async () => {
   for (let round = 0; round < 2; round++) {
     const place = await open()
     const other = await open()
@@ -189,7 +189,7 @@ test('S96 two servers after each other, and beside each other, share nothing', a
   }
 })
 
-test('W2 a schema that never answers does not keep a drain: at the deadline its caller is told', async () => {
+test('W2 a schema that never answers does not delay a drain: at the deadline its caller gets the error', async () => {
   const validate = (): Promise<never> => new Promise(() => undefined)
   const input: InputSchema = { '~standard': { version: 1, vendor: 'test', validate } }
   const stuck = job({ name: 'stuck', input }, () => 1)

@@ -63,7 +63,7 @@ test('V1 an answer that is being read when the server stops is read to its end',
   assert.equal(clock.pending, 0)
 })
 
-test('who reads nothing for a second is cut, and keeps nobody', async () => {
+test('a client that reads nothing for a second is cut off, and does not delay the end', async () => {
   const { server, clock } = await open()
   const reader = await slowReader(server)
   const drained = told(server.drain())

@@ -49,7 +49,7 @@ function stage(budget: number) {
   }
 }
 
-test('T1 a turn begins requests for its budget, the others follow in order, and then there is nothing left', () => {
+test('T1 a turn begins requests for its budget, the others follow in order, and then none is left', () => {
   const { send, turn, begun } = stage(8)
   for (let number = 0; number < 30; number++) send(number)
   const counts = [begun.length]
@@ -64,7 +64,7 @@ test('T1 a turn begins requests for its budget, the others follow in order, and 
   assert.equal(turn(), 0)
 })
 
-test('T1 whoever comes while others wait does not overtake them', () => {
+test('T1 a request that comes while others wait does not overtake them', () => {
   const { send, turn, begun } = stage(2)
   for (let number = 0; number < 5; number++) send(number)
   turn()
@@ -74,7 +74,7 @@ test('T1 whoever comes while others wait does not overtake them', () => {
   assert.deepEqual(begun, [0, 1, 2, 3, 4, 5])
 })
 
-test('T2 T3 who waits is told of, and not begun when its client has left', () => {
+test('T2 T3 waiting requests are reported, and not begun when their client has left', () => {
   const { send, turn, begun, waited } = stage(1)
   send(0)
   const gone = send(1)

@@ -43,7 +43,7 @@ wait_seconds_count 4
   )
 })
 
-test('what would end a line or a label is escaped', () => {
+test('characters that would end a line or a label are escaped', () => {
   const text = prometheusText([
     {
       name: 'm',
