@@ -16,7 +16,7 @@ test('--help lists every command, --version the version; both end with 0', async
   assert.deepEqual([version.code, /^\d+\.\d+\.\d+\n$/.test(version.stdout)], [0, true])
 })
 
-test('the help and the version load nothing of our other packages', async () => {
+test('the help and the version load none of our other packages', async () => {
   const hook = `import { registerHooks } from 'node:module'
     registerHooks({ resolve(specifier, context, next) {
       if (specifier.startsWith('@heddle/')) throw new Error('loaded ' + specifier)
@@ -30,7 +30,7 @@ test('the help and the version load nothing of our other packages', async () => 
 })
 
 for (const command of ['run', 'runs list', 'serve', 'doctor', 'init']) {
-  test(`${command} --help has an example and the exit codes, and tells of --json`, async () => {
+  test(`${command} --help has an example and the exit codes, and describes --json`, async () => {
     const words = command.split(' ')
     const ways =
       words.length === 1

@@ -17,7 +17,7 @@ test('a missing package of ours is recognised; that of another program is not', 
   assert.equal(missingPackage(undefined), undefined)
 })
 
-test('the message names the command and what to type with the package manager in use', async () => {
+test('the message names the command and the install command of the package manager in use', async () => {
   const version = await readVersion()
   const text = await describeMissing(
     '@heddle/release',

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { rootOf } from '../../src/analyze/root.ts'
 
-test('targets inside do not move the root; those outside move it to what they have in common', async (t) => {
+test('targets inside do not move the root; targets outside move it to the common folder', async (t) => {
   const top = await mkdtemp(path.join(tmpdir(), 'heddle-root-'))
   t.after(() => rm(top, { recursive: true, force: true }))
   for (const folder of ['here/src', 'there/a', 'there/b'])

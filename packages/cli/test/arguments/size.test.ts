@@ -21,7 +21,7 @@ test('a size is bytes that are typed with a unit', () => {
   }
 })
 
-test('a size is printed as it is typed', () => {
+test('a size is printed in the form that can be typed', () => {
   for (const text of ['64MB', '2GB', '1500MB', '12kB', '1.001kB', '64MiB', '3TiB']) {
     assert.equal(formatSize(parseSize(text)), text)
   }

@@ -111,7 +111,7 @@ test('a folder without code is a mistake, not a clean answer', async (t) => {
   assert.match(named.stderr, /There is nothing to analyse at "docs"\./)
 })
 
-test('--json is one document on the last line, with what the reference promises', async (t) => {
+test('--json is one document on the last line, with the fields of the reference', async (t) => {
   const folder = await project(t, { 'src/a.ts': race })
   const [json, format] = await Promise.all([
     analyze(folder, '--json'),
@@ -159,7 +159,7 @@ test('targets: lines, a function, standard input, a file elsewhere', async (t) =
   assert.deepEqual([findings.length, findings[0]!.file], [1, 'snippet.ts'])
 })
 
-test('--changed-since: only what was changed, and a revision that is not there is reported', async (t) => {
+test('--changed-since: only changed code, and a missing revision is reported', async (t) => {
   const folder = await project(t, { 'a.ts': race, 'b.ts': race.replace('connect', 'reconnect') })
   const git = (...args: string[]): void => {
     const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com']
@@ -238,7 +238,7 @@ test('the other formats: Markdown in the structure of seed 003, SARIF, annotatio
   assert.equal(await readFile(path.join(folder, 'out.sarif'), 'utf8'), sarif.stdout)
 })
 
-test('a baseline: what was there is known, what is new fails, what is repaired is reported', async (t) => {
+test('a baseline: recorded findings are known, new ones fail, repaired ones are reported', async (t) => {
   const folder = await project(t, { 'src/a.ts': race })
   const written = await analyze(folder, '--write-baseline')
   assert.equal(written.code, 0)
@@ -299,7 +299,7 @@ test('suppressions: accepted with a reason, reported without one', async (t) => 
   )
 })
 
-test('settings are found upwards; flags win; what is not understood is an error with a suggestion', async (t) => {
+test('settings are found in folders above; flags win; an unknown setting is an error with a suggestion', async (t) => {
   const folder = await project(t, {
     'heddle-analyze.json': '{ "rules": { "H101": "note" }, "include": ["src"] }',
     'src/a.ts': race,
@@ -353,7 +353,7 @@ export async function add(price: () => Promise<number>): Promise<void> {
   assert.match(wrong.stderr, /model\.json cannot be used/)
 })
 
-test('--inventory: what runs where, as a document and as data', async (t) => {
+test('--inventory: where each part of the program runs, as a document and as data', async (t) => {
   const server = `import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
@@ -406,7 +406,7 @@ test('from a folder below, paths start there; settings and baseline mean the sam
   assert.match(fixed.stdout, /^fixed: H101 in src\/a\.ts /)
 })
 
-test('--explain: a page, all rules, and what was meant', async (t) => {
+test('--explain: a page, all rules, and a suggestion for a misspelt one', async (t) => {
   const folder = await project(t, {})
   const [page, list, json, unknown] = await Promise.all([
     analyze(folder, '--explain', 'h502'),

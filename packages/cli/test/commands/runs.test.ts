@@ -153,7 +153,7 @@ test('compare: 0, unless --fail-on-slower finds the second run worse', async () 
   assert.deepEqual([ok, a.run, outcomes.length], [false, ids[0], 2])
 })
 
-test('2 and what to do for what cannot be answered', async () => {
+test('2 and the repair for a question that cannot be answered', async () => {
   await writeFile(path.join(folder, 'noise.db'), 'this is no database'.repeat(50))
   const cases: [args: string[], error: RegExp][] = [
     [

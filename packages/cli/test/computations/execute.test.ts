@@ -13,7 +13,7 @@ import { runProgram } from '../support/program.ts'
 const heddle = (url: string, ...args: string[]) =>
   runProgram(['computations', ...args, '--server', url], { cwd: os.tmpdir() })
 
-test('C13: what no server can resume is listed as waiting, with the reason; a retry says the same, a cancel ends it', async (t) => {
+test('C13: a job that no server can resume is listed as waiting, with the reason; a retry reports the same, a cancel ends it', async (t) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-computations-'))
   t.after(() => rm(folder, { recursive: true }))
   const store = `sqlite:${folder}/serve.db`

@@ -83,7 +83,7 @@ const unsound: [string, Partial<PostgresReport>, string, RegExp][] = [
 ]
 
 for (const [title, report, name, help] of unsound) {
-  test(`${title}: one check fails, and says what to do`, () => {
+  test(`${title}: one check fails, and names the repair`, () => {
     const found = problems(report)
     assert.deepEqual(
       found.map((check) => check.name),
@@ -98,7 +98,7 @@ test('a pooler in transaction mode shares its connections, and passes the check'
   assert.deepEqual(problems({ pooler: 'transaction', connections }), [])
 })
 
-test('heddle doctor --store looks at a real PostgreSQL, and says what to do', async () => {
+test('heddle doctor --store checks a real PostgreSQL, and names the repair', async () => {
   const { code, stdout } = await runProgram(['doctor', '--store', postgres.address], {
     cwd: os.tmpdir(),
   })

@@ -27,7 +27,7 @@ test('the nearest package.json says which kind of modules there are', async () =
   assert.match((await checkModuleType(folder, read)).found, /^no package\.json/)
 })
 
-test('TypeScript 5.9 and newer are taken, older ones are named with what to install', () => {
+test('TypeScript 5.9 and newer are accepted, older ones are named with the version to install', () => {
   const with_ = (version: string | undefined): boolean => checkTypescript(folder, () => version).ok
   assert.deepEqual(['5.9.0', '6.0.3', '7.0.2', '5.8.3', '4.9.5', undefined].map(with_), [
     true,

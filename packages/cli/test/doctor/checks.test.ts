@@ -14,7 +14,7 @@ import {
 } from '../../src/doctor/checks.ts'
 import { graphOf } from '../support/graphs.ts'
 
-test('this machine has what the tests run with', async () => {
+test('this machine passes the checks that the tests need', async () => {
   for (const check of [
     checkNode(),
     await checkSqlite(),
@@ -26,7 +26,7 @@ test('this machine has what the tests run with', async () => {
   }
 })
 
-test('on an older Node the check says what to install', () => {
+test('on an older Node the check names the version to install', () => {
   assert.deepEqual(
     ['22.17.1', '22.18.0', '24.0.0', '20.99.0'].map((version) => checkNode(version).ok),
     [false, true, true, false],
@@ -43,7 +43,7 @@ test('the terminal is described, with the reason for plain lines', () => {
   )
 })
 
-test('a journal is looked into without being changed; one that is not there is reported', async (t) => {
+test('a journal is checked without being changed; a missing one is reported', async (t) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-doctor-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const address = `sqlite:${path.join(folder, 'runs.db')}`

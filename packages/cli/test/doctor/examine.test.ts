@@ -21,7 +21,7 @@ test('doctor prints a line for each check and ends with 0; with --json one objec
   assert.equal(result.checks.length, 10)
 })
 
-test('doctor ends with 1 when something is missing, and says what to do', async () => {
+test('doctor ends with 1 when a check fails, and names the repair', async () => {
   const { code, stdout } = await runProgram(['doctor', '--journal', 'sqlite:/nowhere/runs.db'], {
     cwd,
   })

@@ -101,7 +101,7 @@ for (const [how, nodeArgs] of [
     assert.deepEqual(stage.starts, ['a'])
   })
 
-  test(`B3: SIGKILL of what was started ends the run, ${how}`, { skip: windows }, async () => {
+  test(`B3: SIGKILL of the launcher ends the run, ${how}`, { skip: windows }, async () => {
     await using stage = await Stage.open()
     const child = start(nodeArgs, ['run', fixture('staged.ts'), '--', 'a'], stage.env, stage.folder)
     const done = ended(child)
@@ -164,7 +164,7 @@ test('an older Node is replaced by the pinned one', { skip: windows }, async () 
 })
 
 test(
-  'where there is no better Node, or that one is too old as well, the message says what to install',
+  'where no better Node is found, or that one is too old as well, the message names the version to install',
   { skip: windows },
   async () => {
     const old = pretend('old.mjs', 'true')

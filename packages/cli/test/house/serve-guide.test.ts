@@ -15,7 +15,7 @@ const hasCurl = /^curl (\d+)\.(\d+)/.exec(
 const isRecent = hasCurl !== null && Number(hasCurl[1]) * 100 + Number(hasCurl[2]) >= 782
 const skip = isRecent ? false : 'curl 7.82 or newer is needed'
 
-test('docs/guide/serve.md: every curl answers what is printed below it', { skip }, async (t) => {
+test('docs/guide/serve.md: every curl gets the answer printed below it', { skip }, async (t) => {
   // Below the checkout, where the packages can be imported by name.
   const folder = mkdtempSync(path.join(root, '.doctest-serve-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))

@@ -48,7 +48,7 @@ async function type(
   assert.match(stdout, patternOf(output), line)
 }
 
-test('docs/start/first-graph.md: the graph runs and prints what is printed there', async (t) => {
+test('docs/start/first-graph.md: the graph runs and prints the output on the page', async (t) => {
   const page = new ConsolePage('docs/start/first-graph.md')
   const cwd = folderOf(t, page, 'graph.ts')
   assert.equal(page.commands.length, 2)
@@ -61,7 +61,7 @@ test('docs/start/first-graph.md: the graph runs and prints what is printed there
 })
 
 test(
-  'docs/start/first-service.md: every curl answers what is printed below it',
+  'docs/start/first-service.md: every curl gets the answer printed below it',
   { skip },
   async (t) => {
     const page = new ConsolePage('docs/start/first-service.md')
@@ -72,7 +72,7 @@ test(
   },
 )
 
-test('docs/start/first-fleet.md: a worker runs what curl asks for', { skip }, async (t) => {
+test('docs/start/first-fleet.md: a worker runs the job that curl submits', { skip }, async (t) => {
   const page = new ConsolePage('docs/start/first-fleet.md')
   const cwd = folderOf(t, page, 'jobs.ts')
   using program = new Program(['serve', '--jobs', 'jobs.ts', '--port', '0'], { cwd })

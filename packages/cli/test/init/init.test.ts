@@ -19,7 +19,7 @@ async function emptyFolder(t: TestContext): Promise<string> {
 const manifestOf = async (folder: string): Promise<Record<string, Record<string, string>>> =>
   JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'))
 
-test('I2 what is written runs: the graph, the test and the types', async (t) => {
+test('I2 the generated project works: the graph, the test and the types', async (t) => {
   const cwd = await emptyFolder(t)
   const made = await runProgram(['init', 'my work!', '--service'], { cwd })
   assert.equal(made.code, 0, made.stderr)
@@ -67,7 +67,7 @@ test('I1 files that are there stay, and package.json only gains', async (t) => {
   assert.equal(await readFile(path.join(cwd, 'package.json'), 'utf8'), before)
 })
 
-test('--json: what was written and what was kept', async (t) => {
+test('--json: the written files and the kept ones', async (t) => {
   const cwd = await emptyFolder(t)
   await writeFile(path.join(cwd, '.gitignore'), 'mine\n')
   const made = await runProgram(['init', '--json'], { cwd })

@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { Backlog } from '../../src/model/backlog.ts'
 
-test('the first that still belong, in order, whatever has left meanwhile', () => {
+test('the first entries that still belong, in order, whatever has left in between', () => {
   const gone = new Set<string>()
   const backlog = new Backlog((name: string) => !gone.has(name), ['a', 'b', 'c', 'd'])
   assert.deepEqual(backlog.first(2), ['a', 'b'])
@@ -14,7 +14,7 @@ test('the first that still belong, in order, whatever has left meanwhile', () =>
   assert.deepEqual(backlog.first(0), [])
 })
 
-test('what comes back is there once, and what has not left keeps its place', () => {
+test('an entry that comes back is there once, and one that has not left keeps its place', () => {
   const inside = new Set(['a', 'b'])
   const backlog = new Backlog((name: string) => inside.has(name), ['a', 'b'])
   inside.delete('a')
@@ -52,7 +52,7 @@ test('it answers as a list that is searched from its start, for any order of eve
   )
 })
 
-test('a look costs what has left since the last one, not what waits', () => {
+test('a query costs the number of entries that have left since the last one, not of those that wait', () => {
   let asked = 0
   const gone = new Set<number>()
   const all = Array.from({ length: 1_000 }, (_, i) => i)

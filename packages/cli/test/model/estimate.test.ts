@@ -13,7 +13,7 @@ const node = (name: string, state: NodeState, at = 0): RunEvent & { type: 'node'
   attempt: 0,
 })
 
-test('without history: elapsed by ended, times what is left', () => {
+test('without history: elapsed time by ended nodes, times the remaining nodes', () => {
   const estimate = new Estimate(graphOf('a', 'b', 'c', 'd'), { concurrency: 2 })
   assert.equal(estimate.remaining(0), undefined)
   estimate.apply(start)
@@ -25,7 +25,7 @@ test('without history: elapsed by ended, times what is left', () => {
   assert.equal(estimate.remaining(2_000), 0)
 })
 
-test('nodes of an earlier run do not count as fast ones', () => {
+test('nodes of an earlier run do not count as fast nodes', () => {
   const estimate = new Estimate(graphOf('a', 'b', 'c'), { concurrency: 1 })
   estimate.apply(node('a', 'succeeded'))
   estimate.apply(start)
@@ -70,7 +70,7 @@ test('with history: no shorter than the work shared by the slots', () => {
   assert.equal(estimate.remaining(1_000), 3_000)
 })
 
-test('with history: a new node is taken for an average one; history of other nodes is none', () => {
+test('with history: a new node counts as an average one; history of other nodes is ignored', () => {
   const known = new Estimate(graphOf('a', 'new'), {
     concurrency: 1,
     durations: new Map([['a', 800]]),

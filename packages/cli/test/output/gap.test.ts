@@ -4,7 +4,7 @@ import { describeGap, shortenPaths } from '../../src/output/gap.ts'
 
 const gap = { startedAt: 0, ms: 60, label: undefined, stack: [], certain: true }
 
-test('who blocked the loop, in one line, with files as seen from here', () => {
+test('the cause of the gap, in one line, with files relative to this folder', () => {
   assert.equal(describeGap(gap), 'no stack could be taken')
   assert.equal(
     describeGap({

@@ -96,7 +96,7 @@ test('the result names everything exactly once, in maps and lists of names', asy
   })
 })
 
-test('a suspended node comes with what it waits for, and the error of a part is plain data', async () => {
+test('a suspended node names what it waits for, and the error of a part is plain data', async () => {
   const paper = new Paper()
   using reporter = new JsonReporter(paper.output, planOf(['a', 'm'], {}, new VirtualClock()))
   const answers = { a: { signal: 'approval', until: 7 }, m: undefined }

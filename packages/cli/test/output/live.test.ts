@@ -103,7 +103,7 @@ test('a frame in which the process was stopped for a minute does not stop the vi
   reporter[Symbol.dispose]()
 })
 
-test('ages and countdowns go on by themselves', async () => {
+test('ages and countdowns advance by themselves', async () => {
   const { clock, reporter, shown } = open()
   reporter.observe({ type: 'start', at: 0, nodes: 2 })
   reporter.observe(node('a', 'running'))
@@ -117,7 +117,7 @@ test('ages and countdowns go on by themselves', async () => {
   reporter[Symbol.dispose]()
 })
 
-test('what jobs log and what the program prints stays above the region, sanitised', async () => {
+test('log lines of jobs and output of the program stay above the region, sanitized', async () => {
   const { clock, terminal, errors, reporter } = open()
   reporter.observe({
     type: 'log',
@@ -155,7 +155,7 @@ test('a flood of lines is printed, not kept and not dropped', async () => {
   reporter[Symbol.dispose]()
 })
 
-test('why nodes wait is asked for the next ones, not more often than needed', async () => {
+test('reasons for waiting are requested for the next nodes only, not more often than needed', async () => {
   const { clock, reporter, shown } = open(['a', 'b:a', 'c:b'])
   let asked = 0
   const scheduler = {
@@ -197,7 +197,7 @@ test('a group of waiting nodes stays on the screen when the one that was asked a
   reporter[Symbol.dispose]()
 })
 
-test('M5: what waits for a map calls it running while its elements run', async () => {
+test('M5: a node that waits for a map calls it running while its elements run', async () => {
   const { clock, reporter, shown } = open(['m', 'b:m'])
   const scheduler = {
     explain: () => ({
@@ -219,7 +219,7 @@ test('M5: what waits for a map calls it running while its elements run', async (
   reporter[Symbol.dispose]()
 })
 
-test('holders of the concurrency are not listed: they are what runs', async () => {
+test('holders of the concurrency are not listed: they are the running nodes', async () => {
   const { clock, reporter, shown } = open(['a'])
   const scheduler = {
     explain: () => ({
@@ -236,7 +236,7 @@ test('holders of the concurrency are not listed: they are what runs', async () =
   reporter[Symbol.dispose]()
 })
 
-test('keys change the view at once, others mean nothing', async () => {
+test('keys change the view at once, unknown keys are ignored', async () => {
   const { clock, reporter, shown } = open()
   await clock.advance(0)
   assert.equal(reporter.press('f'), true)
@@ -256,7 +256,7 @@ test('the longest gap of the loop stays on the screen', async () => {
   reporter[Symbol.dispose]()
 })
 
-test('suspended, the terminal is as it was; afterwards the region is drawn below what is there', async () => {
+test('after a suspend the terminal is restored; after a resume the region is drawn below the existing text', async () => {
   const { clock, terminal, reporter } = open()
   reporter.observe({ type: 'log', at: 0, name: 'a', attempt: 0, text: 'kept' })
   await clock.advance(0)
@@ -312,7 +312,7 @@ test('a terminal that does not know its size gets the usual one', async () => {
   assert.doesNotMatch(terminal.emulator.screen.join(), /p pause|q cancel/, 'no keys are offered')
 })
 
-test('P12 a view that fails gives the terminal back and lets the run go on', async () => {
+test('P12 a view that fails restores the terminal and lets the run continue', async () => {
   const clock = new VirtualClock()
   const terminal = new Fake()
   const failures: unknown[] = []
@@ -335,7 +335,7 @@ test('P12 a view that fails gives the terminal back and lets the run go on', asy
   assert.equal(terminal.emulator.cursorVisible, true)
 })
 
-test('a wait without a known end is said, and no time is given for what is left', async () => {
+test('a wait without a known end is shown, and no remaining time is given', async () => {
   const clock = new VirtualClock()
   const terminal = new Fake(100, 20)
   const durations = new Map([['order', 1_000]])

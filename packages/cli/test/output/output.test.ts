@@ -23,7 +23,7 @@ test('when the reader has left nothing is written any more, and nothing is repor
   assert.deepEqual(written, ['one\n', ''])
 })
 
-test('flush ends also when the reader leaves meanwhile', async () => {
+test('flush ends also when the reader leaves before it', async () => {
   const listeners: ((error: Error) => void)[] = []
   const output = new Output({
     write: () => false,
@@ -34,7 +34,7 @@ test('flush ends also when the reader leaves meanwhile', async () => {
   await flushed
 })
 
-test('with a clock, what is written in one turn is one write; drain() does not wait for its end', async () => {
+test('with a clock, writes of one turn are one write; drain() does not wait for its end', async () => {
   const written: string[] = []
   const clock = new VirtualClock()
   const output = new Output(

@@ -6,7 +6,7 @@ import { textOf } from '../../src/view/line.ts'
 
 const show = (error: unknown, context?: string): string[] => errorLines(error, context).map(textOf)
 
-test('our errors: what happened, what to do, the code', () => {
+test('our errors: the problem, the repair, the code', () => {
   assert.deepEqual(show(new HeddleError('HDL_CLOSED', { what: 'It' })), [
     'heddle: It is closed.',
     '        Your code closed it: do not use it afterwards. [HDL_CLOSED]',
@@ -45,7 +45,7 @@ test('an error of a module: the line it is about, and the help of an error of ou
   assert.ok(outer.some((line) => line.includes('Add `module: import.meta.url`')))
 })
 
-test('errors of others come with their stack; what they say cannot break the terminal', () => {
+test('errors of other code come with their stack; their text cannot break the terminal', () => {
   const [first, ...rest] = show(new TypeError('no\u001b[2J'), 'it ended: ')
   assert.equal(first, 'heddle: it ended: TypeError: no')
   assert.match(rest[0]!, /^ {8}at .*report-error\.test\.ts/)

@@ -26,7 +26,7 @@ function summarize(result: GraphResult, more: Partial<SummaryInput> = {}): strin
   return summaryLines(input).map((line) => textOf(line).trimEnd())
 }
 
-test('failures come with the errors of all attempts, where they were thrown and what to do', async () => {
+test('failures come with the errors of all attempts, the place of the throw and the repair', async () => {
   const clock = new VirtualClock()
   const g = new Graph()
   g.add(
@@ -100,7 +100,7 @@ test('a good run is short; a cancelled one is never good', async () => {
   assert.match(summarize(empty)[1]!, /^✓ nightly\.ts: no jobs in /)
 })
 
-test('what a job put into its error cannot break the terminal', async () => {
+test("text in a job's error cannot break the terminal", async () => {
   const g = new Graph()
   g.add(
     'a\u001b[2J',

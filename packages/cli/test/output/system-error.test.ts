@@ -29,7 +29,7 @@ const commands: readonly (readonly [args: readonly string[], path: RegExp])[] = 
 ]
 
 test(
-  'a read-only folder is a message that says what to do, without a stack',
+  'a read-only folder gives a message with the repair, without a stack',
   { skip },
   async (t) => {
     for (const [args, expected] of commands) {

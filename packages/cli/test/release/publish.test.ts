@@ -80,7 +80,7 @@ test('plan prints a table, a drawing and one JSON object', async () => {
   assert.equal((JSON.parse(stdout) as { packages: object[] }).packages.length, 2)
 })
 
-test('9 plan shows what the registry has already', async () => {
+test('plan shows the versions that the registry has already', async () => {
   using ws = new Workspace('1.3.0', '@shown')
   const where = ['--registry', registry.url]
   const only = ['--include', '@shown/a', '--no-smoke']
@@ -115,7 +115,7 @@ test('publish, status and a second publish, for programs', async () => {
   assert.equal(ws.git('status', '--porcelain'), '')
 })
 
-test('a registry that refuses: exit code 1, the reason, what to do', async () => {
+test('a registry that refuses: exit code 1, the reason, the repair', async () => {
   using ws = new Workspace('1.0.2')
   await using proxy = await startFaultProxy({
     target: registry.url,
@@ -168,7 +168,7 @@ test('a registry that repeats the token: it is not printed, kept or sent on', as
   }
 })
 
-test('L2 killed while manifests are pinned: the next release is planned from restored ones', async () => {
+test('L2 killed while manifests are pinned: the next release is planned from restored manifests', async () => {
   using ws = new Workspace('1.0.6')
   await using stage = await Stage.open()
   // Manifests are pinned until the last package is packed: with this build that is not before the kill.
@@ -195,7 +195,7 @@ test('L2 killed while manifests are pinned: the next release is planned from res
   assert.equal(ws.git('status', '--porcelain'), '')
 })
 
-test('what is left out and needed must be on the registry', async () => {
+test('a dependency that is excluded must be on the registry', async () => {
   using ws = new Workspace('1.0.7')
   const args = ['release', 'publish', '--registry', registry.url, '--exclude', '@cli/a']
   const { code, stderr } = await runProgram(args, { cwd: ws.root })
@@ -230,7 +230,7 @@ for (const [signal, code, version] of [
   })
 }
 
-test('12 a manifest that was edited while it was pinned: the report is printed, exit code 1', async () => {
+test('a manifest that was edited while it was pinned: the report is printed, exit code 1', async () => {
   using ws = new Workspace('1.2.0')
   const edit = `node -e "require('fs').appendFileSync('package.json', ' ')"`
   ws.write('packages/b/package.json', {
@@ -247,7 +247,7 @@ test('12 a manifest that was edited while it was pinned: the report is printed, 
   assert.equal(code, 1)
 })
 
-test('what an earlier call has done is not told as done again', async () => {
+test('work of an earlier call is not reported as done again', async () => {
   using ws = new Workspace('1.2.1')
   const args = ['release', 'publish', '--registry', registry.url, '--no-smoke']
   const first = await runProgram(args, { cwd: ws.root })

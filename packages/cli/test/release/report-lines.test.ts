@@ -40,7 +40,7 @@ function textOf(
 const failedWith = (stage: Problem['stage'], code: string): PackageReport =>
   packageReport({ problems: [{ stage, code, message: 'It failed.' }] })
 
-test('16 "Run the same command again" stands only where that may help', () => {
+test('"Run the same command again" is printed only where that may help', () => {
   const again = /Run the same command again/
   const correct = /Correct what is named above/
   for (const each of [
@@ -64,7 +64,7 @@ test('16 "Run the same command again" stands only where that may help', () => {
   assert.doesNotMatch(textOf([packageReport({ outcome: 'published' })], { ok: true }), correct)
 })
 
-test('16 a cancelled stage is one word, without help for programs', () => {
+test('a cancelled stage is one word, without help for programs', () => {
   const message = 'The run was cancelled (shutdown by SIGTERM).'
   const problems = [
     { stage: 'tag', code: 'HDL_CANCELLED', message, help: 'See `source`.' },
@@ -74,14 +74,14 @@ test('16 a cancelled stage is one word, without help for programs', () => {
   assert.doesNotMatch(text, /source|SIGTERM/)
 })
 
-test('16 a release that was cancelled is finished by the same command, whatever it had come to', () => {
+test('a release that was cancelled is finished by the same command, however far it had got', () => {
   const published = packageReport({ outcome: 'published' })
   const text = textOf([published, packageReport({ outcome: 'blocked' })], { isCancelled: true })
   assert.match(text, /Run the same command again/)
   assert.doesNotMatch(text, /Correct what is named above/)
 })
 
-test('16 an empty release says that there is nothing to release', () => {
+test('an empty release says that there is nothing to release', () => {
   assert.match(textOf([], { ok: true }), /Nothing to release/)
 })
 

@@ -53,7 +53,7 @@ test('where nothing was released there is nothing to roll back', async () => {
   assert.match(stdout, /No release that uploaded something is recorded here/)
 })
 
-test('a step that fails: exit code 1, and the next call does what is left', async () => {
+test('a step that fails: exit code 1, and the next call does the remaining steps', async () => {
   using single = new Single('back-one')
   await single.run('publish', registry.url, '--no-smoke')
   single.version('1.1.0')

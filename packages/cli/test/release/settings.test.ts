@@ -36,7 +36,7 @@ function repository(
   return repo
 }
 
-test('15 exclude, tag format, branches and order of the config; flags come first', async () => {
+test('exclude, tag format, branches and order of the config; flags come first', async () => {
   const config = {
     exclude: ['@conf/x'],
     tagFormat: '{name}-v{version}',
@@ -62,7 +62,7 @@ test('15 exclude, tag format, branches and order of the config; flags come first
   assert.deepEqual(repo.git('tag').trim().split('\n'), ['@conf/a-v1.0.0', '@conf/z-v1.0.0'])
 })
 
-test('15 a group in lockstep: its packages get the same version, others their own', async () => {
+test('a group in lockstep: its packages get the same version, others their own', async () => {
   const config = { from: 'commits', groups: [['@grp/{a,b}']] }
   using repo = repository('@grp', { a: [], b: [], c: ['b'], d: [] }, config)
   assert.equal((await repo.release('publish')).code, 0)
@@ -81,7 +81,7 @@ test('15 a group in lockstep: its packages get the same version, others their ow
   assert.equal(repo.status, '')
 })
 
-test('15 a registry for each scope, and the dist-tag of the branch', async () => {
+test('a registry for each scope, and the dist-tag of the branch', async () => {
   await using other = await startFaultProxy({ target: registry.url })
   const registries = { '@scoped': other.url, npm: registry.url }
   using repo = repository('@scoped', { a: [] }, { registries, distTags: { '1.x': 'line-1' } })
@@ -95,7 +95,7 @@ test('15 a registry for each scope, and the dist-tag of the branch', async () =>
   assert.equal((await repo.onRegistry('plain-of-settings')).tags['line-1'], '1.0.0')
 })
 
-test('15 S1, S3 snapshots and canaries: versions of the commit, nothing else changes, a rerun uploads nothing', async () => {
+test('S1, S3 snapshots and canaries: versions of the commit, nothing else changes, a rerun uploads nothing', async () => {
   using repo = repository('@snap', { a: [], b: ['a'] }, {})
   assert.equal((await repo.release('publish')).code, 0)
   repo.write('.changeset/one.md', "---\n'@snap/a': minor\n---\n\nAdd x.\n")
@@ -127,7 +127,7 @@ test('15 S1, S3 snapshots and canaries: versions of the commit, nothing else cha
   assert.equal((await repo.release('version', '--canary')).code, 2)
 })
 
-test('15 GitHub gets a release with the notes of each package, once', async () => {
+test('GitHub gets a release with the notes of each package, once', async () => {
   const made: Record<string, unknown>[] = []
   const server = http.createServer((request, response) => {
     const tag = decodeURIComponent(request.url!.split('/').at(-1)!)
@@ -181,7 +181,7 @@ test('15 GitHub gets a release with the notes of each package, once', async () =
   }
 })
 
-test('15 the smoke test imports each entry point', async () => {
+test('the smoke test imports each entry point', async () => {
   using repo = repository('@imp', { a: [] }, { smoke: { installOnly: ['@imp/browser'] } })
   const exports = { '.': './index.js', './part': './part.js' }
   repo.write('packages/a/package.json', { name: '@imp/a', version: '1.0.0', exports })

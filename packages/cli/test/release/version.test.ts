@@ -51,7 +51,7 @@ function changesetsRepository(scope: string): FlowRepository {
   return repo
 }
 
-test('L5 a first release with a pending changeset: it is refused for the changeset, not for what it needs', async () => {
+test('L5 a first release with a pending changeset: it is refused for the changeset, not for its dependencies', async () => {
   using repo = changesetsRepository('@fresh')
   repo.write('.changeset/one.md', intent({ '@fresh/b': 'minor' }, 'Add x.'))
   repo.commit('x')

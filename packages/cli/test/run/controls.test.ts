@@ -50,7 +50,7 @@ test('C1: cancel, abort, and a third Ctrl+C ends the process; q never does', () 
   ])
 })
 
-test('C1: signals ask in the name of who sent them', () => {
+test('C1: a signal cancels in the name of its sender', () => {
   const { controls, happened } = open()
   using _ = controls
   process.emit('SIGTERM')
@@ -88,7 +88,7 @@ test('C3: USR1 and p pause, r resumes; a pause before the start is kept for it',
   assert.deepEqual(early.happened, ['pause'])
 })
 
-test('other keys are for the view; SIGCONT redraws; SIGQUIT does not wait', () => {
+test('other keys go to the view; SIGCONT redraws; SIGQUIT does not wait', () => {
   const { controls, happened } = open()
   using _ = controls
   controls.press('f')
@@ -160,7 +160,7 @@ test('C5: SIGTERM and SIGHUP leave a run in which everything sleeps; Ctrl+C canc
   ])
 })
 
-test('C5: what is ready or tried again is cancelled by SIGTERM; Ctrl+\\ leaves any run', () => {
+test('C5: ready and retrying nodes are cancelled by SIGTERM; Ctrl+\\\\ leaves any run', () => {
   for (const more of [{ ready: 1 }, { retrying: 1 }, { running: 1 }]) {
     const { controls, happened } = open(true, {
       running: 0,

@@ -40,7 +40,7 @@ test(
   },
 )
 
-test('run --ui in a terminal: who cancels the run does not want to look', { skip }, async () => {
+test('run --ui in a terminal: the dashboard does not stay open after a cancel', { skip }, async () => {
   await using stage = await Stage.open()
   using terminal = open(stage, `${staged} -- first second:first`)
   await stage.started('first')

@@ -41,7 +41,7 @@ test('DOT: quotes and backslashes of names are escaped', () => {
   )
 })
 
-test('JSON: names exactly as they are, with job, place and dependencies', () => {
+test('JSON: exact names, with job, place and dependencies', () => {
   const { nodes } = JSON.parse(drawGraph(sample(), 'json')) as { nodes: object[] }
   assert.deepEqual(nodes, [
     { name: 'list', kind: 'job', job: 'list pages', place: 'loop', after: [] },

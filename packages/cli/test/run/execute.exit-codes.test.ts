@@ -76,7 +76,7 @@ for (const [what, args, message] of [
   })
 }
 
-test('never 0 when a job ends the process, and the journal knows how to go on', async () => {
+test('never 0 when a job ends the process, and the journal has the command that resumes it', async () => {
   for (const [args, code] of [
     [['exit', '0'], 1],
     [['exit', '7'], 7],
@@ -109,7 +109,7 @@ test('without a journal option the run is recorded in .heddle, which keeps itsel
   assert.ok(!existsSync(path.join(folder, '.heddle/.heddle')))
 })
 
-test('a run that was killed is resumed: what had finished is not run again', async () => {
+test('a killed run is resumed: finished nodes are not run again', async () => {
   await using stage = await Stage.open()
   const options = { cwd: stage.folder, env: stage.env }
   const args = ['run', fixture('staged.ts'), '--json', '--', 'a', 'b:a', 'c:b']
@@ -218,7 +218,7 @@ test('C10: two runs in the same folder work side by side', async () => {
   assert.deepEqual(states(later.stdout), ['finished', 'finished'])
 })
 
-test('a reader that leaves does not end the run, and is not told', async () => {
+test('a reader that leaves does not end the run, and causes no message', async () => {
   await using stage = await Stage.open()
   using program = new Program(['run', fixture('staged.ts'), '--json', '--', 'a', 'b:a'], {
     cwd: stage.folder,
@@ -233,7 +233,7 @@ test('a reader that leaves does not end the run, and is not told', async () => {
   assert.match(program.stderr, /2 succeeded/)
 })
 
-test('1 when nothing is left that could end the run, with how to go on', async () => {
+test('1 when nothing is left that could end the run, with the command that resumes it', async () => {
   const { code, objects, stderr } = await runProgram(
     ['run', fixture('never-ends.ts'), '--json', '--journal', 'sqlite:stuck.db'],
     { cwd },

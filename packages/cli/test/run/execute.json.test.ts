@@ -49,7 +49,7 @@ test('--json: a run that could not start is reported as an object too', async ()
   assert.match(stderr, /nowhere\.ts does not exist/)
 })
 
-test('the timeout and the retries of the command line are those of the run', async () => {
+test('the timeout and the retries of the command line apply to the run', async () => {
   const { code, objects } = await runProgram(
     [
       'run',

@@ -53,7 +53,7 @@ test('S2: a process that waits takes the run over when the one that ran it is ki
   assert.doesNotMatch(second.stdout, /"name":"a","state":"running"/)
 })
 
-test('a key whose run has failed gives its exit code; cancelled from outside it gives that one', async () => {
+test('a key whose run has failed gives its exit code; one cancelled from outside gives that code', async () => {
   await using stage = await Stage.open()
   const options = { cwd: stage.folder, env: stage.env }
   using first = new Program([...args, '--', 'a', 'b:a'], options)

@@ -20,7 +20,7 @@ test('the options that a module exports are used: resources, title, journal, con
   assert.ok(!existsSync(path.join(folder, '.heddle')), 'nothing is recorded in the folder')
 })
 
-test('what is typed counts more than the options of the module', async () => {
+test('options of the command line take precedence over those of the module', async () => {
   const args = ['run', tuned, '--json', '--title', 'typed', '--concurrency', '1']
   const { objects } = await runProgram(args, { cwd: folder })
   const start = objects.find(({ type }) => type === 'start')!
@@ -28,7 +28,7 @@ test('what is typed counts more than the options of the module', async () => {
   assert.equal(start['concurrency'], 1)
 })
 
-test('--only runs the named nodes and what they depend on', async () => {
+test('--only runs the named nodes and their dependencies', async () => {
   const { code, objects } = await runProgram(['run', tuned, '--json', '--only', 'second'], {
     cwd: folder,
   })

@@ -66,7 +66,7 @@ test('a run on PostgreSQL is recorded, listed, shown and resumed; its password i
   assert.doesNotMatch(wrong.stderr + wrong.stdout, /pw-x/)
 })
 
-test('what the address leaves out comes from the environment, as for every program that uses pg', async () => {
+test('parts missing from the address come from the environment, as for every program that uses pg', async () => {
   const { hostname, port, username, password, pathname } = new URL(postgres.address)
   const env = {
     PGHOST: hostname,

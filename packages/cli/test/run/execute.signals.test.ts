@@ -14,7 +14,7 @@ function start(stage: Stage, ...args: string[]): Program {
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(
-    `S30 ${signal}: what runs may finish, the rest is skipped, exit code 130`,
+    `S30 ${signal}: running jobs finish, the rest is skipped, exit code 130`,
     { skip },
     async () => {
       await using stage = await Stage.open()
@@ -35,7 +35,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   )
 }
 
-test('S31 a second signal aborts what runs; the summary says how to resume', { skip }, async () => {
+test('S31 a second signal aborts running jobs; the summary says how to resume', { skip }, async () => {
   await using stage = await Stage.open()
   using program = start(stage, '--', 'a', 'b')
   await stage.started('a')
@@ -86,7 +86,7 @@ test('S54 USR1 pauses and USR2 resumes', { skip }, async () => {
 })
 
 test(
-  'S54, P19: at the end and after it neither signal kills the process or opens the inspector',
+  'S54, P19: at the end and afterwards no signal kills the process or opens the inspector',
   { skip },
   async () => {
     await using stage = await Stage.open()

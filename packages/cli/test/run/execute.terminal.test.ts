@@ -31,7 +31,7 @@ async function leaves(terminal: Pty, code: number): Promise<void> {
 }
 
 test(
-  'S55 keys p r f l a w ? q: each changes what is shown; q ends the run after what runs, code 130',
+  'S55 keys p r f l a w ? q: each changes the view; q ends the run after the running jobs, code 130',
   { skip },
   async () => {
     await using stage = await Stage.open()
@@ -92,7 +92,7 @@ test('Ctrl+C cancels, a second one aborts, code 130', { skip }, async () => {
 })
 
 test(
-  'Ctrl+C a third time ends the process at once, with the terminal as it was',
+  'Ctrl+C a third time ends the process at once, with the terminal restored',
   { skip },
   async () => {
     await using stage = await Stage.open()
@@ -108,7 +108,7 @@ test(
 )
 
 test(
-  'Ctrl+Z gives the terminal back; after fg the region is drawn again and keys are heard',
+  'Ctrl+Z restores the terminal; after fg the region is drawn again and keys work',
   { skip },
   async () => {
     await using stage = await Stage.open()
@@ -133,7 +133,7 @@ test(
 )
 
 test(
-  'a process that is stopped from outside draws below what was printed meanwhile',
+  'a process that is stopped from outside draws below the output printed in between',
   { skip },
   async () => {
     await using stage = await Stage.open()
@@ -174,7 +174,7 @@ test('a resize is followed: never wider, never higher than the terminal', { skip
   await leaves(terminal, 0)
 })
 
-test('what jobs print cannot break the terminal', { skip }, async () => {
+test('output of jobs cannot break the terminal', { skip }, async () => {
   await using stage = await Stage.open()
   using terminal = open(stage, framed(`${staged} -- a`))
   await stage.say('a', 'one\u001b[2J\u001b[H\u001b]0;title\u0007two\u001b[?1049h\nthree')
@@ -190,7 +190,7 @@ for (const [ending, code] of [
   ['exit 0', 1],
   ['throw', 1],
 ] as const) {
-  test(`the terminal is as it was after a job's ${ending}, code ${code}`, { skip }, async () => {
+  test(`the terminal is restored after a job's ${ending}, code ${code}`, { skip }, async () => {
     await using stage = await Stage.open()
     using terminal = open(stage, framed(`${node} run '${fixture('ends-early.ts')}' -- ${ending}`))
     await leaves(terminal, code)
@@ -199,7 +199,7 @@ for (const [ending, code] of [
 }
 
 for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
-  test(`the terminal is as it was after ${signal}, twice`, { skip }, async () => {
+  test(`the terminal is restored after ${signal}, twice`, { skip }, async () => {
     await using stage = await Stage.open()
     using terminal = open(stage, framed(`${staged} -- a`))
     await stage.started('a')
@@ -211,7 +211,7 @@ for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
   })
 }
 
-test('SIGQUIT ends the process at once, with the terminal as it was', { skip }, async () => {
+test('SIGQUIT ends the process at once, with the terminal restored', { skip }, async () => {
   await using stage = await Stage.open()
   using terminal = open(stage, framed(`${staged} -- a`))
   await stage.started('a')
@@ -273,7 +273,7 @@ async function draining(address: string): Promise<void> {
 }
 
 test(
-  'a terminal that is closed does not end the run before what runs is finished',
+  'closing the terminal does not end the run before the running jobs have finished',
   { skip },
   async () => {
     await using stage = await Stage.open()

@@ -20,7 +20,7 @@ test('errors that an option of the command line solves come with that option', (
   assert.equal(hintFor(new HeddleError('HDL_BAD_OPTION', other)), undefined)
 })
 
-test('an unknown node is answered with the nodes there are, and one of a sub-graph with what can be named', () => {
+test('an unknown node is answered with the existing nodes, and one of a sub-graph with the nodes that can be named', () => {
   const graph = new Graph()
   const done = job({ name: 'done' }, () => 1)
   for (let i = 0; i < 11; i++) graph.add(`node ${i}`, done)
@@ -34,7 +34,7 @@ test('an unknown node is answered with the nodes there are, and one of a sub-gra
   assert.equal(helpFor(new Error('other'), context), undefined)
 })
 
-test('a changed graph under a key: other work needs another key', () => {
+test('a changed graph under a key: different work needs a different key', () => {
   const changed = new HeddleError('HDL_GRAPH_CHANGED', { run: 'r1', differences: ['"d" is new'] })
   const context = { file: 'a.ts', graph: undefined }
   assert.match(

@@ -41,7 +41,7 @@ const expected: Readonly<Record<string, RegExp>> = {
 
 for (const [how, message] of Object.entries(expected)) {
   for (const place of ['early', 'last']) {
-    test(`7: when ${how} by a job (${place}), the run ends with an error that says so`, async (t) => {
+    test(`when ${how} by a job (${place}), the run ends with an error that says so`, async (t) => {
       const { code, output } = await runAndChange(folderFor(t), how, place)
       assert.notEqual(code, 0, output)
       assert.equal(typeof code, 'number', output)
@@ -53,7 +53,7 @@ for (const [how, message] of Object.entries(expected)) {
   }
 }
 
-test('7: a journal that stays where it is ends with success', async (t) => {
+test('a journal that stays where it is ends with success', async (t) => {
   const { code, output } = await runAndChange(folderFor(t), 'nothing', 'early')
   assert.equal(code, 0, output)
   assert.match(output, /✓ .*3 succeeded/)

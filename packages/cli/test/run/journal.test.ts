@@ -5,7 +5,7 @@ import path from 'node:path'
 import test from 'node:test'
 import { makeDefaultFolder } from '../../src/run/journal.ts'
 
-test('the default folder keeps itself out of git, and what is in it is kept', async (t) => {
+test('the default folder keeps itself out of git, and its content is kept', async (t) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-journal-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   await makeDefaultFolder(folder)

@@ -49,7 +49,7 @@ test('a default export that is a graph, or a function that returns one, also lat
   assert.match(await failing(broken, 'HDL_LOAD_FAILED'), /could not make its graph: no database/)
 })
 
-test('the options of a module are handed on; those of the command are refused', async () => {
+test('the options of a module are passed on; options of the command are refused', async () => {
   const graph = `export default { size: 0, nodes: () => [].values(), get: () => undefined }`
   const own = write('own.ts', `${graph}\nexport const options = { concurrency: { thread: 2 } }`)
   assert.deepEqual((await loadGraph(own, [])).options, { concurrency: { thread: 2 } })

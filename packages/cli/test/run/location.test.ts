@@ -8,7 +8,7 @@ function withStack(stack: string): Error {
 }
 const here = (name: string): string => path.join(process.cwd(), name)
 
-test('a syntax error is located by what Node writes above the stack, with the line', () => {
+test('a syntax error is located by the line that Node writes above the stack', () => {
   const stack = `${here('a.ts')}:2\nexport default [\n               ^\n\nSyntaxError: Unexpected end\n    at x (node:internal/y:1:2)`
   assert.deepEqual(locate(withStack(stack)), {
     at: 'a.ts:2',
@@ -16,7 +16,7 @@ test('a syntax error is located by what Node writes above the stack, with the li
   })
 })
 
-test('other errors are located by the first frame that is neither of Node nor of Heddle', () => {
+test('other errors are located by the first frame outside of Node and Heddle', () => {
   const stack = [
     'Error: x',
     '    at node:internal/z:1:2',
@@ -28,7 +28,7 @@ test('other errors are located by the first frame that is neither of Node nor of
   assert.deepEqual(locate(withStack(stack)), { at: 'b.ts:3:4', excerpt: [] })
 })
 
-test('what has no place has none', () => {
+test('an error without a place gets none', () => {
   assert.equal(locate('text'), undefined)
   assert.equal(locate(withStack('Error: x\n    at node:internal/z:1:2')), undefined)
   const silent = new Error('x')

@@ -24,7 +24,7 @@ const settings: RunSettings = {
   color: true,
 }
 
-test('the command is what was typed, with the run', () => {
+test('the command is the typed one, with the run added', () => {
   assert.equal(resumeCommand('r1', settings, {}), 'heddle run build.ts --resume r1')
   assert.equal(resumeCommand(undefined, settings, {}), 'heddle run build.ts --resume')
   assert.equal(

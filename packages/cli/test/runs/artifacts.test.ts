@@ -11,7 +11,7 @@ import { Stage } from '../support/stage.ts'
 let postgres: Promise<TestDatabase> | undefined
 after(async () => (await postgres)?.[Symbol.asyncDispose]())
 
-test('heddle runs artifacts lists and saves what jobs have left, inside of the folder', async () => {
+test('heddle runs artifacts lists and saves the artifacts of jobs, inside of the folder', async () => {
   await using stage = await Stage.open()
   const options = { cwd: stage.folder, env: { ...stage.env, HEDDLE_TEST_FIXED: '1' } }
   const ran = await runProgram(['run', fixture('artifacts.ts')], options)

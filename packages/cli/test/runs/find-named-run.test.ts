@@ -26,7 +26,7 @@ test('last, the one before, an id, its beginning, or the beginning of its last p
   assert.equal(await found('k9'), ids[2])
 })
 
-test('what can mean several runs is refused, with those it can mean', async () => {
+test('an ambiguous name is refused, with the matching runs', async () => {
   await assert.rejects(found('20261115'), (error) => {
     assert.ok(isError(error, 'HDL_AMBIGUOUS_RUN'))
     assert.match(error.message, /bq77xz \(build\.ts\), 20261115-224400-k9d0gg \(build\.ts\)\./)

@@ -55,7 +55,7 @@ test('newest first, and an interrupted run comes with the command that resumes i
   )
 })
 
-test('a narrow terminal goes without times; what happened is whole, and so is the command', () => {
+test('a narrow terminal shows no times; outcome and command are complete', () => {
   const narrow = listLines(
     runs,
     { state: undefined, more: false },

@@ -50,7 +50,7 @@ test('the input of a node is shown, and of a long one the beginning', async () =
   assert.match(long, /input +"x{399}…\n/)
 })
 
-test('a node that never ran says why, and who is around it', async () => {
+test('a node that never ran shows why, and its neighbours', async () => {
   assert.equal(
     await shown('notify'),
     picture`

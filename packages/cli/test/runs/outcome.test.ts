@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countsText } from '../../src/runs/outcome.ts'
 
-test('counts begin with what went wrong', () => {
+test('counts begin with failures', () => {
   assert.equal(
     countsText({ succeeded: 1_200, failed: 1, waiting: 2 }),
     '1 failed, 2 waiting, 1,200 done',

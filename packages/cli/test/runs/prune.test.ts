@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fixture, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 
-test('C12: prune says what would go, and removes it with --yes; what runs need stays', async () => {
+test('C12: prune lists what it would remove, and removes it with --yes; data of remaining runs stays', async () => {
   await using stage = await Stage.open()
   const options = { cwd: stage.folder, env: stage.env }
   for (let i = 0; i < 3; i++) {

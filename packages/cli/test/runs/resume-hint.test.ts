@@ -52,7 +52,7 @@ test('a served run that has failed or was cancelled is not resumed by its server
   }
 })
 
-test('a server resumes what was interrupted in its store', () => {
+test('a server resumes interrupted runs of its store', () => {
   assert.equal(hint('heddle serve'), 'heddle serve --store sqlite:runs.db')
   assert.equal(
     hint('heddle serve', { npm_command: 'exec' }),

@@ -105,7 +105,7 @@ test('a module in another folder is found where the run found it', () => {
   assert.equal(runSettings(run, settings).file, '/elsewhere/build.ts')
 })
 
-test('a run whose module or arguments the journal does not have is refused, not guessed', () => {
+test('a run whose module or arguments are not in the journal is refused, not guessed', () => {
   const program = recordedRun('node server.ts')
   assert.throws(() => runSettings(program, settings), /--file FILE/)
   assert.equal(runSettings(program, { ...settings, file: 'x.ts' }).file, 'x.ts')
@@ -120,7 +120,7 @@ test('a run whose module or arguments the journal does not have is refused, not 
   assert.deepEqual({ file: moved.file, args: moved.args }, { file: 'b.ts', args: ['1 2'] })
 })
 
-test('of a run of an earlier version only what is certain is taken from its command', () => {
+test('from a run of an earlier version, only certain options are taken from its command', () => {
   const one = runSettings(recordedRun('heddle run build.ts -c 2 --only a b -- x'), settings)
   assert.deepEqual([one.file, one.args, one.only], ['build.ts', ['x'], ['a', 'b']])
   const files = recordedRun('heddle run --title other.ts build.ts')

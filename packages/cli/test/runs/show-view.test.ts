@@ -90,7 +90,7 @@ test('time travel: the same run, 450 ms after its start, in ASCII', async () => 
   )
 })
 
-test('of a large graph only what is worth looking at, unless all is asked for', async () => {
+test('of a large graph only notable nodes are shown, unless all are requested', async () => {
   const names = Array.from({ length: 200 }, (_, i) => `n${i}`)
   const input = await inputOf({
     nodes: names.map((name) => node(name)),
@@ -110,7 +110,7 @@ test('of a large graph only what is worth looking at, unless all is asked for', 
   assert.equal(all.filter((line) => /^[✓✗] n\d+/.test(line)).length, 200)
 })
 
-test('what jobs said, with the time since the start', async () => {
+test('log lines of jobs, with the time since the start', async () => {
   const story: Story = {
     nodes: [node('a')],
     rows: [

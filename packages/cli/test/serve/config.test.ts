@@ -8,7 +8,7 @@ import { Program } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 import { Served, fixture, serve } from './kit.ts'
 
-test('the config file of a server is a module or JSON: what is wrong in it is said, with what was expected', async (t) => {
+test('the config file of a server is a module or JSON: each fault is reported, with what was expected', async (t) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-serve-config-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   let files = 0
@@ -42,7 +42,7 @@ test('a limit of a flag is a number, a time or bytes', () => {
   assert.throws(() => parseLimit('queue=soon', undefined), /milliseconds/)
 })
 
-test('a resource of a flag is a number of permits or a rate, beside those of other flags', () => {
+test('a resource flag is a number of permits or a rate, and adds to other flags', () => {
   const first = parseLimit('resources.license=4', { queue: 1 })
   assert.deepEqual(parseLimit('resources.api=20/1s', first), {
     queue: 1,
@@ -87,7 +87,7 @@ test('heddle.config.ts holds limits of a server, --limit counts more, and a wron
   assert.match(refused.stderr, /limits\.prepareCapacty.*prepareCapacity/)
 })
 
-test('serve --inventory and heddle.config.json name the inventory; what is typed counts more', async () => {
+test('serve --inventory and heddle.config.json name the inventory; the command line takes precedence', async () => {
   await using stage = await Stage.open()
   const write = (name: string, content: object): Promise<void> =>
     writeFile(path.join(stage.folder, name), JSON.stringify(content))

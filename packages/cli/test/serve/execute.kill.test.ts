@@ -14,7 +14,7 @@ async function hasComputations(served: Served): Promise<boolean> {
 
 for (const seed of [1, 2, 3, 4, 5]) {
   test(
-    `S100, V2 kill -9, seed ${seed}: what was acknowledged is done once more at most, and readable`,
+    `S100, V2 kill -9, seed ${seed}: acknowledged work is done once more at most, and readable`,
     { skip },
     async () => {
       await using stage = await Stage.open()

@@ -15,7 +15,7 @@ async function resultOf(reply: Promise<Reply>): Promise<unknown> {
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   test(
-    `S91, S93, S94 ${signal}: what runs and what is queued is answered, then it ends with 0`,
+    `S91, S93, S94 ${signal}: running and queued requests are answered, then it ends with 0`,
     { skip },
     async () => {
       await using stage = await Stage.open()
@@ -179,7 +179,7 @@ test('POST /drain ends it as a signal does', { skip }, async () => {
 })
 
 test(
-  'V2 an error that no job has caught: told, who waits is answered, exit code 1',
+  'V2 an uncaught error of a job: reported, waiting clients are answered, exit code 1',
   { skip },
   async () => {
     await using stage = await Stage.open()

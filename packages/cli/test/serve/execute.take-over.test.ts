@@ -23,7 +23,7 @@ async function answered(ask: () => Promise<Reply>): Promise<Reply> {
 }
 
 test(
-  'C5, U1 kill -9 of a server: another one that lives continues its runs, and what was done is not done again',
+  'C5, U1 kill -9 of a server: another one continues its runs, and finished work is not repeated',
   { skip },
   async () => {
     await using stage = await Stage.open()

@@ -9,7 +9,7 @@ import { Program, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 import { fixture, serve, Served } from './kit.ts'
 
-test('--json: one object per line, the jobs answer, what they print goes to the errors', async () => {
+test('--json: one object per line, the jobs answer, their output goes to stderr', async () => {
   await using stage = await Stage.open()
   using served = await Served.start(stage)
   const reply = await served.post('/jobs/square?wait=60000', 12)
@@ -53,7 +53,7 @@ test('resources come from the options of the module; without them the server doe
   assert.match(refused.stderr, /"needs\.api of job call"/)
 })
 
-test('for people: a line with the address and what is served, and one with the dashboard', async () => {
+test('for people: a line with the address and the jobs, and one with the dashboard', async () => {
   await using stage = await Stage.open()
   const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--store', 'memory']
   using program = new Program(args, { cwd: stage.folder, env: stage.env })
@@ -73,7 +73,7 @@ test('for people: a line with the address and what is served, and one with the d
   assert.equal(existsSync(path.join(stage.folder, '.heddle')), false)
 })
 
-test('an address that others reach is refused without users, with the way to add one', async () => {
+test('an address that other machines can reach is refused without users, with the command that adds one', async () => {
   await using stage = await Stage.open()
   const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--host', '0.0.0.0']
   using program = new Program(args, { cwd: stage.folder, env: stage.env })
@@ -103,7 +103,7 @@ test('V2 a store that cannot be written any more: warned of, and it never ends w
   assert.match(program.stdout, /stopped +the store could not be written; what was acknowledged may/)
 })
 
-test('S136 a second server on one store is refused, and told who has it', async () => {
+test('S136 a second server on one store is refused, with the holder', async () => {
   await using stage = await Stage.open()
   using first = await Served.start(stage)
   using second = serve(stage)
@@ -171,7 +171,7 @@ test('a module that cannot be served, a store that cannot be opened, wrong words
   }
 })
 
-test('--log writes one object for each refusal, and what --log-redact names is hidden', async () => {
+test('--log writes one object for each refusal, and fields that --log-redact names are hidden', async () => {
   await using stage = await Stage.open()
   const log = path.join(stage.folder, 'logs', 'serve.log')
   using served = await Served.start(stage, '--log', log, '--log-redact', 'address', 'caller')

@@ -40,7 +40,7 @@ test('NO_COLOR and --no-color take the colours and leave the live view', () => {
   assert.equal(viewOf({}, false), 'live plain')
 })
 
-test('only what goes to a terminal is coloured', () => {
+test('only output to a terminal is coloured', () => {
   assert.equal(chooseView(terminal, { json: false, color: true }).color, true)
   assert.equal(
     chooseView({ ...terminal, isTerminal: false }, { json: false, color: true }).color,

@@ -19,7 +19,7 @@ test('whole lines are handed on, pieces are kept until their line ends', () => {
   assert.deepEqual(texts, ['a\n', 'bc\n'])
 })
 
-test('what has not ended is handed on at the end, and the stream is as it was', async () => {
+test('buffered text is passed on at the end, and the stream is restored', async () => {
   const { stream, texts, passed } = open()
   const write: unknown = Reflect.get(stream, 'write')
   const captured = capture(stream, (text) => texts.push(text))
@@ -65,7 +65,7 @@ test('a capture that other code put over ours stays', () => {
   assert.equal(stream.write, theirs)
 })
 
-test('beforeWrites is called ahead of every write, and leaves the stream as it was', async () => {
+test('beforeWrites is called ahead of every write, and the stream is restored', async () => {
   const { stream, passed } = open()
   const order: string[] = []
   const hooked = beforeWrites(stream, () => order.push(passed()))

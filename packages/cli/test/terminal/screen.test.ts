@@ -35,7 +35,7 @@ test('T1: printed lines stay above the region, which is replaced', () => {
   assert.deepEqual(seen(terminal).slice(-2), ['a log line that is wider than the terminal', 'last'])
 })
 
-test('T2: what is shown already is not written again; of changes only the changed lines', () => {
+test('T2: unchanged lines are not written again, only changed ones', () => {
   const { terminal, screen } = open()
   screen.draw(lines('one', 'two', 'three'))
   const { writes } = terminal
@@ -100,7 +100,7 @@ test('a narrower terminal that has wrapped the region gets it redrawn in place',
   assert.deepEqual(seen(terminal), ['log', 'wide again', 'short'])
 })
 
-test('T1, T3: after any drawing, printing, hiding and resizing the terminal shows what it should', () => {
+test('T1, T3: after any drawing, printing, hiding and resizing the terminal shows the expected screen', () => {
   const word = fc
     .string({ unit: fc.constantFrom('a', 'b', ' ', '日', '🎉'), minLength: 1, maxLength: 30 })
     .map((text) => `x${text}x`)

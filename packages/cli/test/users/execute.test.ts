@@ -44,7 +44,7 @@ test('users are added, listed and blocked; without a terminal the link goes to a
   })
 })
 
-test('the key of cookies is rotated; with --end-sessions everyone has to log in again', async () => {
+test('the key of cookies is rotated; with --end-sessions every user has to log in again', async () => {
   await withFolder(async (cwd) => {
     const kept = await runProgram(['users', 'rotate-key'], { cwd })
     assert.deepEqual([kept.code, kept.stderr], [0, ''])

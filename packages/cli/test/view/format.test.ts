@@ -15,7 +15,7 @@ import {
   plural,
 } from '../../src/view/format.ts'
 
-test('what runs has tenths of a second up to a minute', () => {
+test('running times have tenths of a second up to a minute', () => {
   assert.deepEqual([0, 4_149, 12_400, 59_949, 59_950, 84_300].map(formatRunning), [
     '0.0 s',
     '4.1 s',
@@ -35,7 +35,7 @@ test('a rate has a tenth as long as that says something', () => {
   ])
 })
 
-test('durations are as exact as they are interesting', () => {
+test('durations have a precision that fits their size', () => {
   const shown = [0, 340.4, 999.4, 1_000, 9_940, 9_950, 59_400, 65_000, 3_599_400, 7_500_000].map(
     formatDuration,
   )
@@ -74,7 +74,7 @@ test('an error is its message, with its class where that says something', () => 
   assert.equal(formatError(Object.create(null)), '[Object: null prototype] {}')
 })
 
-test('an error in one line comes with what lies beneath it, once', () => {
+test('an error in one line comes with its cause, once', () => {
   const cause = new Error('connect ECONNREFUSED 127.0.0.1:9')
   const failed = new TypeError('fetch failed', { cause })
   assert.equal(
@@ -97,7 +97,7 @@ test('bytes are short and have a unit', () => {
   ])
 })
 
-test('what is left of a run is never zero seconds, and an end that is not known is said', () => {
+test('the remaining time of a run is never zero seconds, and an unknown end is shown as such', () => {
   assert.equal(formatRemaining(65_000), ', about 1 min 05 s left')
   assert.equal(formatRemaining(100), ', about 1 s left')
   assert.equal(formatRemaining(Infinity), ', end not known')

@@ -96,7 +96,7 @@ test('a frame shows trouble, the past, the present and the future of the run', (
   ])
 })
 
-test('f: only what is active, or only what failed, with what it blocks', () => {
+test('f: only active, or only failed nodes, with the nodes they block', () => {
   const rows = (filter: UiState['filter']): string[] => show(halfWay(), {}, { filter }).slice(3, -1)
   assert.deepEqual(rows('active'), [
     '● build   loop   12.4 s',
@@ -128,7 +128,7 @@ test('a: every job in the order of the graph, a page at a time', () => {
   assert.equal(page(99).at(-1), '  6 to 8 of 8: up, down, page, home, end')
 })
 
-test('l: what jobs said', () => {
+test('l: log lines of jobs', () => {
   assert.deepEqual(show(halfWay(), {}, { view: 'log' }).slice(3, -1), [
     'build: compiling',
     'build: linking',
@@ -147,7 +147,7 @@ test('l: what jobs said', () => {
   ])
 })
 
-test('states of the run are told apart, and the keys are those that do something', () => {
+test('states of the run are distinguishable, and only working keys are listed', () => {
   const model = halfWay()
   model.apply({ type: 'state', at: 0, state: 'paused' })
   assert.match(show(model, { remaining: 5_000 })[0]!, /^nightly\.ts {2}PAUSED +12 s$/)
@@ -159,7 +159,7 @@ test('states of the run are told apart, and the keys are those that do something
   assert.match(lines.at(-1)!, /^q abort/)
 })
 
-test('a node that has become ready is not shown with what it waited for', () => {
+test('a node that has become ready no longer shows its wait', () => {
   const model = halfWay()
   const text = 'waits for "build" (running 12.4 s)'
   const waiting = [{ row: model.get('test')!, state: 'waiting', text }] as const
@@ -178,7 +178,7 @@ test('? explains the keys', () => {
   }
 })
 
-test('when there is more than fits, what is left out is counted', () => {
+test('when not everything fits, the omitted rows are counted', () => {
   const names = Array.from({ length: 40 }, (_, i) => `n${i}`)
   const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
   for (const name of names.slice(0, 20)) model.apply(node(name, 'running', 0))
@@ -229,7 +229,7 @@ test('of a large graph the bar shows the few that failed, are skipped or are lef
   }
 })
 
-test('the bar tells reused, done, failed, skipped and left apart without colours', () => {
+test('the bar distinguishes reused, done, failed, skipped and remaining without colours', () => {
   const names = Array.from({ length: 10 }, (_, i) => `n${i}`)
   const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
   for (const name of names.slice(0, 2)) model.apply(node(name, 'succeeded', 0))
@@ -374,7 +374,7 @@ test('a suspended job keeps the name of its signal where the whole text does not
   assert.ok(show(model, { columns: 100 }).some((line) => line.endsWith('the signal "approval"')))
 })
 
-test('jobs with many running nodes come first among what is under way', () => {
+test('jobs with many running nodes come first among the active ones', () => {
   const graph = new Graph()
   const [one, many] = ['cover', 'fetch'].map((name) => job({ name }, () => undefined))
   graph.add('cover', one!)
@@ -388,7 +388,7 @@ test('jobs with many running nodes come first among what is under way', () => {
   assert.ok(group! >= 0 && group! < single!, lines.join('\n'))
 })
 
-test('reused jobs come before those that are done, and stopped jobs are not called failed', () => {
+test('reused jobs come before finished ones, and stopped jobs are not called failed', () => {
   const model = new RunModel(graphOf('a', 'b', 'c', 'd', 'e', 'f'), { title: 'x.ts', retries: 0 })
   model.apply(node('a', 'succeeded', 0))
   model.apply({ type: 'start', at: 0, nodes: 6 })

@@ -13,7 +13,7 @@ test('a line that fits is not touched; one that does not ends with an ellipsis',
   assert.equal(textOf(fit(line, 0, '…')), '')
 })
 
-test('after a name there are whole words only, and what is optional goes first and without a mark', () => {
+test('after a name only whole words follow, and optional parts are dropped first, without an ellipsis', () => {
   const line = [span('build '), span('TypeError: no'), { ...span(' · 3.1 s'), optional: true }]
   assert.equal(textOf(fit(line, 40, '…')), 'build TypeError: no · 3.1 s')
   assert.equal(textOf(fit(line, 26, '…')), 'build TypeError: no')

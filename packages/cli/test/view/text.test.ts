@@ -22,7 +22,7 @@ test('sequences that move the cursor, clear the screen or set a title are remove
   assert.equal(printable('\u001bPq device\u001b\\after'), 'after')
 })
 
-test('other control characters are shown, not obeyed; marks that reverse text are removed', () => {
+test('other control characters are displayed, not obeyed; marks that reverse text are removed', () => {
   assert.equal(printable('a\u0007b\u0000c'), 'a␇b␀c')
   assert.equal(printable('a\tb'), 'a    b')
   assert.equal(printable('del\u007f'), 'del␡')

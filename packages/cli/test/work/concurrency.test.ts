@@ -13,7 +13,7 @@ test('a number is a total, places have numbers of their own', () => {
   assert.deepEqual(parseWorkerConcurrency('thread=2'), { thread: 2 })
 })
 
-test('what is neither is refused', () => {
+test('any other value is refused', () => {
   for (const text of [
     '',
     '0',
@@ -35,7 +35,7 @@ test('the config file has the same two forms', () => {
     assert.ok(!isWorkerConcurrency(value))
 })
 
-test('leases at a time are those of both places', () => {
+test('the number of leases is the sum of both places', () => {
   assert.equal(leasesAtATime(4), 4)
   assert.equal(leasesAtATime({ loop: 50, thread: 2 }), 52)
   assert.equal(leasesAtATime({ thread: 2 }), availableParallelism() + 2)

@@ -21,7 +21,7 @@ test('settings of a worker are read from a file', async () => {
   assert.deepEqual(await read(JSON.stringify(settings)), settings)
 })
 
-test('what is not a setting is refused with its name; a token belongs into the environment', async () => {
+test('an unknown setting is refused with its name; a token belongs in the environment', async () => {
   await assert.rejects(read('{ "sever": "x" }'), /sever.*one of server, jobs/)
   await assert.rejects(read('{ "concurrency": 0 }'), /concurrency.*at least 1/)
   await assert.rejects(read('{ "token": "hdl_x" }'), /HEDDLE_TOKEN/)

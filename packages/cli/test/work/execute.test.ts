@@ -67,7 +67,7 @@ test('S142: a token that the server does not know ends the worker with 3', async
   assert.match(worker.stdout, /"why":"refused"/)
 })
 
-test('S142: a server that speaks no version of the protocol ends the worker with 4, and says what to install', async () => {
+test('S142: a server that speaks no version of the protocol ends the worker with 4, and names the version to install', async () => {
   await using stage = await Stage.open()
   const refusal = new HeddleError('HDL_PROTOCOL_VERSION', { worker: '1', server: '7, 8' })
   const newer = http.createServer((request, response) => {
@@ -91,7 +91,7 @@ test('S142: a server that speaks no version of the protocol ends the worker with
   }
 })
 
-test('a worker whose server is away says so, and waits for it', async () => {
+test('a worker whose server is away reports that, and waits for it', async () => {
   await using stage = await Stage.open()
   const args = ['work', '--server', 'http://127.0.0.1:9', '--jobs', module, '--json']
   using worker = new Program(args, { cwd: stage.folder, env: stage.env })

@@ -7,7 +7,7 @@ function shown(view: WorkView, now: number, silence: number): string[] {
   return view.lines(now, silence).map((line) => textOf(line).trimEnd())
 }
 
-test('a worker shows what it runs, its speed, its last contact, and why it gets nothing', () => {
+test('a worker shows its running jobs, its speed, its last contact, and why it gets nothing', () => {
   const view = new WorkView('https://host:4500', 4)
   assert.deepEqual(shown(view, 0, 0), [
     'working     0 of 4 leases',

@@ -42,7 +42,7 @@ async function record(
   await run.result
 }
 
-test('a real run: retries, a failure, what it blocks, results of all kinds', async () => {
+test('a real run: retries, a failure, blocked nodes, results of all kinds', async () => {
   const graph = new Graph()
   const big = job({ name: 'big' }, () => 'x'.repeat(10_000))
   const rich = job({ name: 'rich' }, () => new Map([['a', new Set([1n, null])]]))

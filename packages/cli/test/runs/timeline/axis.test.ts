@@ -14,7 +14,7 @@ test('ticks are at round times', () => {
   assert.equal(axis(1_000, 50), '|0 ms     |200 ms   |400 ms   |600 ms   |800 ms')
 })
 
-test('after a gap the time goes on where it is', () => {
+test('after a gap the time scale continues at the same place', () => {
   const idle = [{ from: 1_000, to: 3_600_000 }]
   assert.equal(axis(3_601_000, 61, idle), '|0 ms          |500 ms        :|1 h 00 min')
 })

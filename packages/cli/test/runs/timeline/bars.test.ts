@@ -19,7 +19,7 @@ const scale = makeScale(100, [], 20)
 const bar = (...spans: TimeSpan[]): string =>
   textOf(barOf(row(...spans), scale, asciiTimelineSymbols))
 
-test('waiting, running and back-off are told apart by their shape', () => {
+test('waiting, running and back-off have different shapes', () => {
   assert.equal(
     bar(
       { kind: 'queue', from: 10, to: 25 },

@@ -7,7 +7,7 @@ function row(node: string, job: string, place: TimelineRow['place'] = 'loop'): T
   return { node, job, place, state: 'succeeded', critical: false, slack: 0, spans: [] }
 }
 
-test('lanes by place; what is not kept is grouped by job, the largest first', () => {
+test('lanes by place; other rows are grouped by job, the largest first', () => {
   const rows = [
     row('x', 'x', 'thread'),
     row('a1', 'a'),

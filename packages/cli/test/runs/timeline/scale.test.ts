@@ -12,7 +12,7 @@ test('without gaps, time is spread evenly', () => {
   assert.equal(scale.timeOf(25), 50)
 })
 
-test('a long stretch in which nothing ran takes one column; short ones, and those at the ends, stay', () => {
+test('a long stretch in which nothing ran takes one column; short stretches, and those at the ends, stay', () => {
   const idle = [
     { from: 0, to: 5 },
     { from: 100, to: 105 },

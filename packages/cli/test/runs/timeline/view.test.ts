@@ -123,7 +123,7 @@ function large(count: number): Story {
   }
 }
 
-test('more than 60 rows are folded by job; what failed and what is critical stays', async () => {
+test('more than 60 rows are folded by job; failed and critical rows stay', async () => {
   const lines = text(timelineLines(await inputOf(large(200), 80))).split('\n')
   assert.ok(lines.length < 40, `${lines.length} lines`)
   assert.ok(lines.some((line) => line.startsWith('◆ ✗ task 17 ')))
