@@ -139,7 +139,7 @@ test('S133 B1: the leases of a blocked user end on a server that did not block i
   })
 })
 
-test('L4 W8: who knows the worker and the lease of another token can do nothing with them', async () => {
+test('L4 W8: a caller that knows the worker and the lease of another token can do nothing with them', async () => {
   await withPeople(async ({ server, workerToken, submitToken, people }) => {
     const { token: stranger } = await people.addToken({
       name: 'rack-2',

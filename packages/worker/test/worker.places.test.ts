@@ -22,7 +22,7 @@ async function post<T>({ url }: Server, route: string, body: unknown): Promise<T
   return (await response.json()) as T
 }
 
-test('R1: jobs of threads are claimed and run while all places on the loop are taken, one after the other', async () => {
+test('R1: jobs of threads are claimed and run while all places on the loop are taken', async () => {
   await using server = await startServer({ jobs, port: 0, limits: { loopGap: Infinity } })
   // Two, of which the one place on the loop takes one.
   for (const name of ['first', 'second']) {

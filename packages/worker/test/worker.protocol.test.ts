@@ -66,7 +66,7 @@ async function create(server: Server, body: object): Promise<string> {
 const limits = { loopGap: Infinity }
 const match = { name: 'match', job: 'play', units: 3, outcomes: ['L', 'D', 'W'] }
 
-test('delivery is not acquisition: what a process was offered and did not accept goes back at no cost, and is offered again', async () => {
+test('delivery is not acquisition: jobs that a process was offered and did not accept go back at no cost, and are offered again', async () => {
   await using server = await startServer({ jobs, port: 0, limits, fleet: { offer: 500 } })
   await using proxy = await new BadProxy(server.url).start()
   proxy.trouble('/fleet/accept', 'silence')

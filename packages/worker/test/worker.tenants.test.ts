@@ -149,7 +149,7 @@ test('W9: a claim that waits is not woken with the job of another tenant', async
   })
 })
 
-test('W9: what waits names the tenant that has no worker, and no worker of another tenant', async () => {
+test('W9: a waiting job names the tenant that has no worker, and no worker of another tenant', async () => {
   await withTenants(async ({ server, acme, brook }) => {
     await claim(server, 'worker-of-brook', brook.worker)
     await ask(server, '/jobs/square', acme.user, 12)
@@ -190,7 +190,7 @@ test('W9: nodes of a run go to workers of the tenant that started it, also from 
   })
 })
 
-test('D3: the result that a worker uploads for a computation is for its tenant, whoever can compute the handle', async () => {
+test('D3: the result that a worker uploads for a computation belongs to its tenant, even when another tenant can compute the handle', async () => {
   await withTenants(async ({ server, acme, brook, common }) => {
     const submitted = await ask(server, '/jobs/long-text', acme.user, 2_000_000)
     assert.equal(submitted.status, 202, JSON.stringify(submitted.body))

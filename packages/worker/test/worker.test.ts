@@ -153,7 +153,7 @@ test('W2: a worker without the capability gets nothing and learns which one is m
   assert.ok(JSON.stringify(result).includes('done'))
 })
 
-test('S145: the highest version that both speak, or 426; what is unknown is ignored', async () => {
+test('S145: the highest version that both sides speak, or 426; unknown fields are ignored', async () => {
   await using server = await startServer({ jobs, port: 0 })
   const refused = await post(server, '/fleet/version', { protocol: [7] })
   assert.deepEqual([refused.status, refused.body.error.code], [426, 'version'])
@@ -194,7 +194,7 @@ const description = {
   jobs: [],
 }
 
-test('K5: stop() hands back what does not end in time', async () => {
+test('K5: stop() hands back jobs that do not end in time', async () => {
   await using server = await startServer({ jobs, port: 0 })
   const created = await post(server, '/campaigns', { name: 'long', job: 'stuck', units: 5 })
   const stuck = job({ name: 'stuck' }, (_: unknown, { signal }) => {

@@ -7,7 +7,7 @@ import { Worker, type CampaignUnits, type WorkerEvent } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 import { BadProxy } from './support/bad-proxy.ts'
 
-test('K2: a worker whose network thread has died ends with 1 and says why', async () => {
+test('K2: a worker whose network thread has died ends with 1 and reports why', async () => {
   // The thread dies at the first call: the protocol is none that it speaks.
   const worker = new Worker({ server: 'ftp://127.0.0.1', jobs, concurrency: 1 })
   const { why, message, exitCode } = await worker.run()

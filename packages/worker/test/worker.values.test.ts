@@ -55,7 +55,7 @@ test('J5: 50 MB go to a worker with a heap of 40 MB and come back, and a date st
   })
 })
 
-test('J5: a small value that JSON does not carry arrives as it was', async () => {
+test('J5: a small value that JSON cannot carry arrives unchanged', async () => {
   await withWorker(async (server) => {
     const graph = new Graph()
     const input = { at: new Date(0), data: Uint8Array.of(0, 1, 255) }
