@@ -57,7 +57,7 @@ test('L2, L3 no stream is open while paused or hidden; the view is followed agai
   assert.equal(view.live.state.value, 'lost')
 })
 
-test('L4 what has ended is not opened again; a view that is followed afterwards is', async () => {
+test('L4 a view that has ended is not opened again; a view that is followed afterwards is', async () => {
   const view = new View()
   view.live.follow(view.follow)
   view.opened[0]!.end()
@@ -74,7 +74,7 @@ test('L4 what has ended is not opened again; a view that is followed afterwards 
   assert.deepEqual([view.live.state.value, view.opened.length], ['off', 2])
 })
 
-test('L5 what could not be read is followed again, after pauses that double until something comes', async () => {
+test('L5 an address that could not be read is followed again, after pauses that double until an answer comes', async () => {
   const view = new View()
   view.live.follow(view.follow)
   const pauses: number[] = []

@@ -12,7 +12,7 @@ const even = (units: number): number[] => {
   return [quarter, units - 2 * quarter, quarter]
 }
 
-test('workers are listed with what they hold and why they get nothing; a campaign shows its test and is excluded from', async () => {
+test('workers are listed with their leases and the reason why they get nothing; a campaign shows its test and is excluded from', async () => {
   await using served = await openServed()
   const { url } = served
   const campaign = await startCampaign(url, { name: 'patch 12' })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { openPage, pressBoth, tabTo } from './browser.ts'
 import { openServed } from './served.ts'
 
-test('by keyboard only: a run is paused, resumed, looked at in the past and compared', async () => {
+test('by keyboard only: a run is paused, resumed, viewed in the past and compared', async () => {
   await using served = await openServed()
   const first = await served.start('leaving')
   await served.start('diamond')

@@ -61,7 +61,7 @@ test('boundaries without an inventory: the page says how to make it', async () =
   await context.close()
 })
 
-test('a server that drains says what is left, on the page of its load, until it is done', async () => {
+test('a draining server shows the remaining work, on the page of its load, until it is done', async () => {
   await using served = await openServed()
   const headers = { 'content-type': 'application/json' }
   await fetch(`${served.url}/jobs/hold`, { method: 'POST', headers, body: '"slow"' })

@@ -479,7 +479,7 @@ test('a job that fails shows its error, attempts and log to operators, and the r
   await context.close()
 })
 
-test('a job without an input is submitted as it is, and the picture that it returns is shown', async () => {
+test('a job without an input is submitted without one, and the picture that it returns is shown', async () => {
   await using served = await openServed()
   const { page, context, problems } = await openPage(`${served.url}/ui/#/jobs?job=draw`)
   await page.getByRole('button', { name: 'Submit' }).click()

@@ -121,7 +121,7 @@ test('the same by keyboard only: log in, block a user, log out', async () => {
   await context.close()
 })
 
-test('what is typed as soon as a form is seen goes into its first field', async () => {
+test('text that is typed as soon as a form appears goes into its first field', async () => {
   await using served = await openServed()
   const { page, context } = await openPage(`${served.url}/ui/#/people`)
   await becomeAdmin(page)

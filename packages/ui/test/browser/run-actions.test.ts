@@ -34,7 +34,7 @@ for (const way of ['mouse', 'keyboard'] as const) {
   })
 }
 
-test('a value for a signal must be JSON: what is typed stays, and what is wrong is said', async () => {
+test('a value for a signal must be JSON: the typed text stays, and the fault is shown', async () => {
   await using served = await openServed()
   const run = await served.start('asking')
   const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}?node=ask`)
@@ -108,7 +108,7 @@ test('a run is started by its dialog with the keyboard; all active runs are canc
   await context.close()
 })
 
-test('whoever closes the dialog while a run starts stays where they are', async () => {
+test('a user who closes the dialog while a run starts stays on the page', async () => {
   await using served = await openServed()
   const { page, context, problems } = await openPage(`${served.url}/ui/#/runs`)
   const asked = Promise.withResolvers<void>()

@@ -44,7 +44,7 @@ test('timeline: an attempt is named under the pointer and selected by a click; a
   await context.close()
 })
 
-test('graph: nodes are walked by arrow keys, selected by a click, and seen with what leads to them', async () => {
+test('graph: nodes are reached by arrow keys, selected by a click, and shown with their dependencies', async () => {
   await using served = await openServed()
   const run = await served.start('diamond')
   const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}/graph`)
@@ -86,7 +86,7 @@ test('graph: nodes are walked by arrow keys, selected by a click, and seen with 
   await context.close()
 })
 
-test('graph: above 300 nodes alike ones are one group, which opens and is folded again by keyboard', async () => {
+test('graph: above 300 nodes similar nodes are one group, which opens and is folded again by keyboard', async () => {
   await using served = await openServed()
   const run = await served.start('season')
   const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}/graph`)

@@ -75,7 +75,7 @@ test('the same by keyboard only: find the run, open a node, cancel', async () =>
   await context.close()
 })
 
-test('a moment of the past is looked at: states of then, and back to the end', async () => {
+test('a moment of the past is shown: states at that time, and back to the end', async () => {
   await using served = await openServed()
   const run = await served.start('diamond')
   const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}/nodes`)

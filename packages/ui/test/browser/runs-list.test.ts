@@ -58,7 +58,7 @@ test('all failed runs that match are resumed at once, and one that is selected i
   await context.close()
 })
 
-test('the first page takes at most 80,000 bytes of files, as they are sent', async () => {
+test('the first page transfers at most 80,000 bytes of files', async () => {
   await using served = await openServed()
   await served.start('leaving')
   const { page, context, problems } = await openPage(`${served.url}/ui/`)

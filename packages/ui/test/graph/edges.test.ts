@@ -23,7 +23,7 @@ test('E1 turning the edges twice gives the same edges', () => {
   )
 })
 
-test('E2 an edge leads to a larger number, and no path starts below what is given', () => {
+test('E2 an edge leads to a larger number, and no path starts below the given number', () => {
   assert.deepEqual([...longestPaths(edgesOf([[], [0], [1, 0], [], [3, 2]]))], [0, 1, 2, 0, 3])
   assert.deepEqual([...longestPaths(edgesOf([[], [0]]), [4])], [4, 5])
   fc.assert(fc.property(anyGraph, (lists) => longestPaths(edgesOf(lists)).length === lists.length))

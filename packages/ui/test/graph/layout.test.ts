@@ -45,7 +45,7 @@ test('G1, G2 every edge points to the right and no two nodes overlap', () => {
   )
 })
 
-test('G3 a graph that grows keeps the order of what did not change its rank', () => {
+test('G3 a graph that grows keeps the order of nodes that did not change their rank', () => {
   fc.assert(
     fc.property(graphs, fc.nat({ max: 60 }), (lists, size) => {
       const before = layOut(edgesOf(lists.slice(0, size)))

@@ -52,7 +52,7 @@ test('T2 two starts are at least the interval apart', async () => {
   assert.deepEqual(recorder.starts, [0, 100])
 })
 
-test('stop() forgets what was called', async () => {
+test('stop() drops the pending call', async () => {
   const recorder = new Recorder()
   recorder.throttle.call()
   recorder.throttle.call()

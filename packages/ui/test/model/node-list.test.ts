@@ -11,7 +11,7 @@ function nodes(): NodeTable {
 }
 const all = { order: 'started', isDown: false, text: '', state: undefined, now: 100_000 } as const
 
-test('L1 text is looked for in names and jobs, and the state must be the same', () => {
+test('L1 text is searched in names and jobs, and the state must be the same', () => {
   const table = nodes()
   const find = (more: object): string[] =>
     selectNodes(table, table.state, { ...all, ...more }).map((node) => table.names[node]!)

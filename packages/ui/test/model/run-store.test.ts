@@ -69,7 +69,7 @@ test('R2 another outcome without a new row is taken in, and an older change is n
   assert.equal(store.head.peek()?.outcome, 'paused')
 })
 
-test('R3 counts and outcome are those of the last change, and a run that ended has an end', () => {
+test('R3 counts and outcome match the last change, and a run that ended has an end', () => {
   const store = loaded()
   store.apply(change(7, { counts: { succeeded: 13, failed: 1 }, outcome: 'failed' }))
   const head = store.head.peek()!

@@ -26,7 +26,7 @@ test('tenants are counted, most first', () => {
   ])
 })
 
-test('the oldest that waits: what runs does not count, nor what an earlier process took', () => {
+test('the oldest waiting request: running requests do not count, nor those of an earlier process', () => {
   const of = (state: string, age_ms?: number) => ({
     state,
     ...(age_ms !== undefined && { age_ms }),
