@@ -9,7 +9,7 @@ import { readReleaseConfig } from '../../src/config/config.ts'
 import { Repository } from '../../src/git/repository.ts'
 import { Monorepo } from '../support/monorepo.ts'
 
-test('15 a config in JSON and one in TypeScript say the same', async () => {
+test('a config in JSON and one in TypeScript have the same effect', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   assert.deepEqual(await readReleaseConfig(repo.root), {})
   const config = { branches: ['main'], groups: [['a*']], registries: { '@x': 'http://x/' } }
@@ -22,7 +22,7 @@ test('15 a config in JSON and one in TypeScript say the same', async () => {
 })
 
 for (const type of [undefined, 'commonjs', 'module']) {
-  test(`15 a config in TypeScript is a module without a warning, in a root of type ${type ?? 'none'}`, async () => {
+  test(`a config in TypeScript is a module without a warning, in a root of type ${type ?? 'none'}`, async () => {
     using repo = new Monorepo({ packages: { a: [] } })
     repo.write('package.json', { name: 'root', private: true, workspaces: ['packages/*'], type })
     repo.write('heddle.release.ts', "export default { branches: ['main'] as string[] }\n")
@@ -39,7 +39,7 @@ for (const type of [undefined, 'commonjs', 'module']) {
   })
 }
 
-test('15 a tag format that Git refuses is a fault of the config', async () => {
+test('a tag format that Git refuses is a fault of the config', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   repo.write('heddle.release.json', { tagFormat: 'rel' })
   await assert.rejects(
@@ -48,7 +48,7 @@ test('15 a tag format that Git refuses is a fault of the config', async () => {
   )
 })
 
-test('15 everything that is wrong in a config is named at once', async () => {
+test('all faults of a config are reported at once', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   repo.write('heddle.release.json', {
     $schema: './schema.json',
@@ -78,7 +78,7 @@ test('15 everything that is wrong in a config is named at once', async () => {
   await assert.rejects(readReleaseConfig(repo.root), /it cannot be read/)
 })
 
-test('15 names of the prototype are settings like any other unknown one', async () => {
+test('names of the prototype are settings like any other unknown one', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   repo.write('heddle.release.json', '{ "__proto__": { "x": 1 }, "toString": true }')
   await assert.rejects(readReleaseConfig(repo.root), (error) => {
@@ -88,7 +88,7 @@ test('15 names of the prototype are settings like any other unknown one', async 
   })
 })
 
-test('15 the dist-tag of a branch', async () => {
+test('the dist-tag of a branch', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   const distTags = { main: 'latest', '*.x': 'older' }
   const tagHere = async (env = {}): Promise<string | undefined> =>

@@ -74,7 +74,7 @@ const forges = {
 
 for (const kind of ['github', 'gitlab'] as const) {
   const { secret, exists, env, path, body } = forges[kind]
-  test(`15 F1, F2 ${kind}: announced once, also when the answer gets lost`, async () => {
+  test(`F1, F2 ${kind}: announced once, also when the answer gets lost`, async () => {
     using repo = new Monorepo({ packages: {} })
     await using standIn = await startForge(secret, exists, 1)
     await using forge = await openForge({ kind, root: repo.root, env: env(standIn.url) })
@@ -84,7 +84,7 @@ for (const kind of ['github', 'gitlab'] as const) {
     assert.equal(standIn.calls[0]!.path, path)
   })
 
-  test(`15 ${kind}: without a token nothing is built; a wrong one is an error`, async () => {
+  test(`${kind}: without a token nothing is built; a wrong one is an error`, async () => {
     using repo = new Monorepo({ packages: {} })
     await using unable = await openForge({ kind, root: repo.root, env: {} })
     assert.match(unable.lacks!.problem, /^GIT(HUB|LAB)_TOKEN is not set$/)
@@ -95,7 +95,7 @@ for (const kind of ['github', 'gitlab'] as const) {
   })
 }
 
-test('15 F3 an answer of success after which nothing can be read is an error', async () => {
+test('F3 an answer of success after which nothing can be read is an error', async () => {
   using repo = new Monorepo({ packages: {} })
   const kernel = virtualKernel()
   await using forgetful = await startStub((request, response) => {
@@ -111,7 +111,7 @@ test('15 F3 an answer of success after which nothing can be read is an error', a
   assert.equal(forgetful.calls.filter(({ method }) => method === 'POST').length, 4)
 })
 
-test('15 the project is read from the address of the remote', () => {
+test('the project is read from the address of the remote', () => {
   const found = [
     'https://github.com/acme/all.git',
     'git@github.com:acme/all.git',
@@ -121,7 +121,7 @@ test('15 the project is read from the address of the remote', () => {
   assert.deepEqual(found, ['acme/all', 'acme/all', 'team/sub/all', 'acme/all'])
 })
 
-test('14 a forge is reached through the proxy of the environment, as the registry is', async () => {
+test('a forge is reached through the proxy of the environment, as the registry is', async () => {
   using repo = new Monorepo({ packages: {} })
   // An address with http is forwarded: what the proxy gets is a request for the whole address.
   await using proxy = await startForge(forges.github.secret, forges.github.exists)

@@ -19,7 +19,7 @@ const changelog = `# a
 ## v0.9.0
 `
 
-test('15 notes are the entry of the version, whatever tool wrote the changelog', () => {
+test('notes are the entry of the version, whatever tool wrote the changelog', () => {
   assert.equal(entryOf(changelog, '1.1.0'), '### Minor Changes\n\n- Add x.')
   assert.equal(entryOf(changelog, '1.0.0'), '* first\n### Bug Fixes\n* y')
   assert.equal(entryOf(changelog, '0.9.0'), '')

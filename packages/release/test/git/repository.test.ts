@@ -24,7 +24,7 @@ test('a tag is made once, on the released commit, and found with its commit', as
   assert.deepEqual([...(await repository.tags())], [['a@1.0.0', repository.head]])
 })
 
-test('who has no name makes tags all the same', async () => {
+test('a user without a Git name can still make tags', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   repo.git('config', 'user.useConfigOnly', 'true')
   repo.git('config', 'user.name', '')
@@ -54,7 +54,7 @@ test('tags are pushed to a remote', async () => {
   rmSync(remote, { recursive: true })
 })
 
-test('a branch is named as it is, beside a tag of the same name; a commit alone has none', async () => {
+test('a branch is named as it is, beside a tag of the same name; a detached commit has no branch', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   const repository = (await Repository.open(repo.root))!
   repo.git('tag', 'main')

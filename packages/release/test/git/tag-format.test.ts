@@ -8,7 +8,7 @@ import {
   tagObstacle,
 } from '../../src/git/tag-format.ts'
 
-test('7 tags are called as the format says', () => {
+test('tags are named by the format', () => {
   assert.equal(tagName('core', '1.2.0', tagFormatOf('npm', undefined)), 'core@1.2.0')
   assert.equal(tagName('core', '1.2.0', tagFormatOf('single', undefined)), 'v1.2.0')
   assert.equal(tagName('@a/core', '1.2.0', '{name}-v{version}'), '@a/core-v1.2.0')

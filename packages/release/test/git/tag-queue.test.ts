@@ -60,7 +60,7 @@ test('T4 a tag that the remote refuses fails alone', async () => {
   )
 })
 
-test('T5 the last expected tag does not wait for others', async () => {
+test('T5 the last expected tag does not wait', async () => {
   const { clock, repository, queue } = open(2)
   const asked = [queue.tag('a', 'a 1'), queue.tag('b', 'b 1')]
   assert.deepEqual(await Promise.all(asked), ['made', 'made'])

@@ -152,7 +152,7 @@ test('E4 the lease of a killed process does not stop the same clone', async () =
   assert.equal(clones.ref, '')
 })
 
-test('E7 what a killed holder has written down stays until a release ends', async () => {
+test('E7 the record of a killed holder stays until a release ends', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   using clones = new Clones(repo)
   const asleep = { clock: new VirtualClock(), random: seededRandom(1) }
@@ -190,7 +190,7 @@ test('E5 a remote that cannot be reached: before the lease runs out there, the h
   await lease[Symbol.asyncDispose]()
 })
 
-test('E2 a lease whose new record cannot be read is refused with the holder that was seen before', async () => {
+test('E2 a lease whose new record cannot be read is refused with the last known holder', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   using clones = new Clones(repo)
   await using _held = await Lease.take(clones.options(clones.add('first')))
@@ -204,7 +204,7 @@ test('E2 a lease whose new record cannot be read is refused with the holder that
   await assert.rejects(clones.while(second), /of first on /)
 })
 
-test('79 while one clone releases, another is refused with the holder; afterwards nothing is uploaded twice', async () => {
+test('while one clone releases, another is refused with the holder; afterwards nothing is uploaded twice', async () => {
   await using registry = await startVerdaccio()
   using repo = new Monorepo({ packages: { la: [], lb: ['la'] } })
   using clones = new Clones(repo)

@@ -57,7 +57,7 @@ test('the manifest of the workspace is not changed', () => {
   assert.deepEqual(manifest, before)
 })
 
-test('publishConfig replaces the fields that pnpm replaces, and keeps what is for the registry', () => {
+test('publishConfig replaces the fields that pnpm replaces, and keeps those for the registry', () => {
   const released = release({
     main: 'src/index.ts',
     exports: { '.': './src/index.ts' },
@@ -121,7 +121,7 @@ test('a local range in overrides or resolutions is a leak too', () => {
   assert.equal(release({ pnpm: { overrides: { b: 'workspace:*' } } })['pnpm'], undefined)
 })
 
-test('private packages, impossible versions and other names are not packed', () => {
+test('private packages, impossible versions and different names are not packed', () => {
   assert.throws(() => release({ publishConfig: { name: 'other' } }), /gives it another name/)
   assert.throws(() => release({ private: true }), /it is private/)
   const plan = planOf('/repository', [{ manifest: { name: 'app', version: 'x' } }])

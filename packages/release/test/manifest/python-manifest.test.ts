@@ -48,7 +48,7 @@ requires = ["genkit>=0.4"]
   ])
 })
 
-test('what is pinned already, or dynamic, stays as it is', () => {
+test('dependencies that are pinned or dynamic stay unchanged', () => {
   const text =
     '[project]\nname = "genkit-app"\ndynamic = ["version"]\ndependencies = ["genkit==1.0.0rc1"]\n'
   assert.deepEqual(changes(text), [])

@@ -91,7 +91,7 @@ test('S71 CRLF, byte order mark and a missing last line end are kept', () => {
   assert.equal(edit(text, ['project', 'version'], '2.0.0'), text.replace('1.0.0', '2.0.0'))
 })
 
-test('S70 what is not there, no text, or no TOML is refused', () => {
+test('S70 a missing key, a value that is not text, and invalid TOML are refused', () => {
   for (const [text, path] of [
     ['a = 1\n', ['a']],
     ['a = "x"\n', ['b']],

@@ -25,7 +25,7 @@ function app(more: object): Tree {
   return tree
 }
 
-test('bundled packages come with what they need, as with `npm pack`', async () => {
+test('bundled packages come with their dependencies, as with `npm pack`', async () => {
   using tree = app({ dependencies: { a: '1', other: '1' }, bundledDependencies: ['a'] })
   using out = new Tree()
   install(tree, 'packages/app/node_modules/a', 'a', '1.0.0', {
@@ -50,7 +50,7 @@ test('bundled packages come with what they need, as with `npm pack`', async () =
   assert.deepEqual(files, await npmPackList(tree.at('packages/app')))
 })
 
-test('what the workspace installs once for all is bundled where an install would put it', async () => {
+test('a package that the workspace hoists is bundled where an install would put it', async () => {
   using tree = app({ dependencies: { a: '1' }, bundleDependencies: true })
   using out = new Tree()
   install(tree, 'node_modules/a', 'a', '1.0.0', { dependencies: { b: '1', a: '1' } })

@@ -138,10 +138,10 @@ async function compare(
   }
 }
 
-test('11 files and manifests as `npm pack`', (t) =>
+test('files and manifests as `npm pack`', (t) =>
   compare(t, managers['npm']!, { '@m/a': '^1.0.0' }, replaced))
 
-test('11 files and manifests as `pnpm pack`, with the licence of the root', (t) =>
+test('files and manifests as `pnpm pack`, with the licence of the root', (t) =>
   compare(
     t,
     managers['pnpm']!,
@@ -155,5 +155,5 @@ test('11 files and manifests as `pnpm pack`, with the licence of the root', (t) 
     },
   ))
 
-test('11 files and manifests as `yarn pack`', (t) =>
+test('files and manifests as `yarn pack`', (t) =>
   compare(t, managers['yarn']!, { '@m/a': 'workspace:^' }, replaced))

@@ -55,7 +55,7 @@ async function pack(tree: Tree, name: string, out: string, becomes = {}) {
   return packNpm(planned(plan, name), plan, { folder: out })
 }
 
-test('K3: manifest, name, version and hashes are those of the archive', async () => {
+test('K3: manifest, name, version and hashes match the archive', async () => {
   using tree = workspace()
   using out = new Tree()
   const packed = await pack(tree, '@a/app', out.path, { '@a/app': '1.1.0', core: '2.1.0' })
@@ -238,7 +238,7 @@ test('S63: a local range of a bundled package is found in the archive, which is 
   assert.deepEqual(out.names(), [])
 })
 
-test('publishConfig.directory: what the build has put there is packed', async () => {
+test('publishConfig.directory: the files that the build has put there are packed', async () => {
   using tree = workspace()
   using out = new Tree()
   tree.writeJson('packages/core/package.json', {
@@ -339,7 +339,7 @@ test('a folder that cannot be written to is reported', async () => {
   await assert.rejects(pack(tree, 'plain', path.join(file, 'below')), { code: 'HDL_STORE_FAILED' })
 })
 
-test('11 in a workspace of pnpm, a package without a licence gets the one of the root', async () => {
+test('in a workspace of pnpm, a package without a licence gets the one of the root', async () => {
   using tree = workspace()
   using out = new Tree()
   tree.write('LICENSE', 'of the root\n')

@@ -176,7 +176,7 @@ test('flat layouts and single modules are packed too', async () => {
   assert.equal(await textIn(single.artifacts[0]!.file, /^genkit\.py$/), 'value = 2\n')
 })
 
-test('what needs its backend is refused, with the reason, and nothing is left', async () => {
+test('a package that needs its backend is refused, with the reason, and no file is left', async () => {
   const cases: [change: (tree: Tree) => void, problem: RegExp][] = [
     [(t) => edit(t, 'version = "0.4.0"', 'dynamic = ["version"]'), /version is dynamic/],
     [(t) => edit(t, 'hatchling.build', 'maturin'), /its backend is "maturin"/],

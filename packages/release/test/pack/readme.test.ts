@@ -5,7 +5,7 @@ import { packNpm } from '../../src/pack/npm.ts'
 import { readmeOf } from '../../src/pack/readme.ts'
 import { planFromDisk, planned, Tree } from '../plan-kit.ts'
 
-test('the readme of what this process has packed is known; later it is read from the archive', async () => {
+test('the readme of a package packed by this process is known; later it is read from the archive', async () => {
   using tree = new Tree()
   using out = new Tree()
   tree.writeJson('package.json', { name: 'root', private: true, workspaces: ['packages/*'] })

@@ -21,7 +21,7 @@ test('a script that is not there is not run', async () => {
   assert.equal(await runScript(found, 'constructor'), undefined)
 })
 
-test('folder, path and variables are those of npm', { skip: onWindows }, async () => {
+test('folder, path and variables are the same as with npm', { skip: onWindows }, async () => {
   const print =
     'echo "$PWD|$npm_lifecycle_event|$npm_package_name|$npm_package_version|$npm_package_json|$INIT_CWD"'
   const { tree, found } = packageWith({ build: print, path: 'echo "$PATH"', bin: 'own-tool' })
@@ -60,7 +60,7 @@ test('pre and post scripts run around it', { skip: onWindows }, async () => {
 })
 
 test(
-  'R1: a script that fails is an error with the end of what it said',
+  'R1: a script that fails is an error with the end of its output',
   { skip: onWindows },
   async () => {
     const { tree, found } = packageWith({ build: 'echo wrong >&2; exit 1' })

@@ -79,7 +79,7 @@ test(
   },
 )
 
-test('whatever the entries: they are read back as they were written', async () => {
+test('entries of any kind are read back unchanged', async () => {
   const path = fc
     .array(fc.stringMatching(/^[\w é€.-]{1,60}$/), { minLength: 1, maxLength: 6 })
     .map((names) => `package/${names.map((name) => `x${name}`).join('/')}`)

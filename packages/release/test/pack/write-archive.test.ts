@@ -15,7 +15,7 @@ function holdUpLoop(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
 
-test('K5: cancelled when the thread is done and the loop has not heard of it: nothing is left', async () => {
+test('K5: cancelled when the thread is done and the loop has not been notified: nothing is left', async () => {
   using out = new Tree()
   // The thread is up: from here on it needs nothing from the loop to finish an archive.
   await writeArchive(taskFor(out.at('first.tgz')), new AbortController().signal)

@@ -53,7 +53,7 @@ test('S64: byte-identical after a throw; restoring twice is harmless', async () 
   assert.deepEqual(tree.traces(), [])
 })
 
-test('S62, N3: what has nothing to pin is not touched', async () => {
+test('S62, N3: a manifest without internal ranges is not touched', async () => {
   using tree = new Tree()
   const file = tree.writeJson('packages/a/package.json', { name: 'a', version: '1.0.0' })
   const { ino } = fs.statSync(file)

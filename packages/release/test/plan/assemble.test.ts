@@ -59,7 +59,7 @@ test('publishConfig says tag and access', async () => {
   assert.equal(packages.get('a')!.access, 'public')
 })
 
-test('include brings what is needed along; exclude takes it away, with a warning', async () => {
+test('include adds dependencies; exclude removes them, with a warning', async () => {
   const included = await plan({ include: ['@acme/cli'] })
   assert.deepEqual(statuses(included), {
     '@acme/cli': 'included',
@@ -125,7 +125,7 @@ test('peers in a circle are a warning', async () => {
   ])
 })
 
-test('the plan names what was left out of the workspace', async () => {
+test('the plan names the packages that were left out of the workspace', async () => {
   const { warnings } = await planFromManifests(
     sketchWorkspace({ a: {} }, { warnings: ['x is not entered.'] }),
   )

@@ -67,7 +67,7 @@ test('ranges against planned versions', async () => {
   }
 })
 
-test('the finding names the range, both versions and what is released', async () => {
+test('the finding names the range, both versions and the released package', async () => {
   const workspace = sketchWorkspace({ app: { needs: { core: '^1.0.0' } }, core: {} })
   const [found] = await findings(workspace, { core: '2.0.0' })
   assert.equal(

@@ -42,7 +42,7 @@ for (const [title, text] of [
   })
 }
 
-test('an empty changeset does not hold up what the manifests say', async (t) => {
+test('an empty changeset does not hold up versions in manifests', async (t) => {
   const files = { 'package.json': manifest('a'), '.changeset/x.md': '---\n---\n\nNothing.\n' }
   const workspace = await readWorkspace(await makeTree(t, files))
   assert.equal((await planAsPrepared(workspace)).source, 'manifests')

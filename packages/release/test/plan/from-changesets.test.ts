@@ -144,7 +144,7 @@ test('linked: only members that are released, at the same version', async (t) =>
   )
 })
 
-test('C3: ignored packages stay; an intent that mixes them with others is refused', async (t) => {
+test('C3: ignored packages stay; an intent that mixes them with released ones is refused', async (t) => {
   const packages = { a: ['1.0.0'], b: ['1.0.0', needs('a')] } as const
   const config = { ignore: ['b'] }
   const found = await plan(t, { packages, config, intents: { one: intent({ a: 'major' }) } })
@@ -171,7 +171,7 @@ test('private packages: left alone in version 3, versioned in version 2', async 
   assert.equal(old.status, 'private')
 })
 
-test('prereleases: counters go on, used intents do not count, everything that depends is released', async (t) => {
+test('prereleases: counters continue, used intents do not count, all dependents are released', async (t) => {
   const packages = {
     a: ['1.1.0-next.0'],
     b: ['1.0.0', { dependencies: { a: '^1.1.0-next.0' } }],

@@ -43,7 +43,7 @@ test('P3, P4: a commit counts where its files are; dependents get a patch, devel
   assert.equal(packages.get('d')!.status, 'unchanged')
 })
 
-test('a release that was cut short after some tags is planned as it was', async (t) => {
+test('a release that was cut short after some tags keeps its plan', async (t) => {
   const repository = await released(t)
   await repository.change('a', 'feat: add x')
   const whole = await repository.versions()
@@ -62,7 +62,7 @@ for (const tagFormat of [
   'release/{name}_{version}',
   '{name}/{version}/done',
 ]) {
-  test(`7 tags as ${tagFormat} are the base, and a release that was cut short is planned as it was`, async (t) => {
+  test(`tags as ${tagFormat} are the base, and a release that was cut short keeps its plan`, async (t) => {
     const repository = await released(t)
     const tagOf = (name: string, version: string): string =>
       tagFormat.replace('{name}', name).replace('{version}', version)
@@ -80,7 +80,7 @@ for (const tagFormat of [
   })
 }
 
-test('7 a version that a commit has made and that has a tag of another format is released', async (t) => {
+test('a version that a commit has made and that has a tag of another format is released', async (t) => {
   const repository = await released(t)
   const trailer = 'chore: versions\n\nHeddle-Versions: a@1.1.0'
   await repository.commit(trailer, { 'packages/a/package.json': manifest('a', '1.1.0') })
@@ -171,7 +171,7 @@ test('H1: a revert cancels, a revert of the revert brings back', async (t) => {
   assert.deepEqual(await repository.versions(), {})
 })
 
-test('H1: only what was reverted is cancelled', async (t) => {
+test('H1: only the reverted commit is cancelled', async (t) => {
   const repository = await released(t)
   await repository.change('a', 'fix: stays')
   const feature = await repository.change('a', 'feat: goes')
@@ -212,7 +212,7 @@ test('H2: taking back a merge takes back all that it brought, and only that', as
   assert.deepEqual(await repository.versions({ exclude: ['b', 'c'] }), { a: '1.0.1' })
 })
 
-test('H3: taking back what was released is a fix', async (t) => {
+test('H3: reverting a released commit is a fix', async (t) => {
   const repository = await released(t)
   await repository.change('a', 'feat: x')
   await repository.git('tag', 'a@1.1.0')
@@ -463,7 +463,7 @@ test('cancelled, without a repository, with bad options', async (t) => {
   await assert.rejects(planFromCommits(nowhere), { code: 'HDL_COMMAND_FAILED' })
 })
 
-test('7 tags of other tools are where changes are counted from', async (t) => {
+test('changes are counted from tags of other tools', async (t) => {
   for (const tags of [['a-v1.0.0'], ['v1.0.0'], ['a@1.0.0'], ['core-v1.0.0', 'pkg/a/1.0.0']]) {
     const isConfigured = tags.length > 1
     const repository = await Repository.create(t, {

@@ -12,7 +12,7 @@ const files: Readonly<Record<string, Content>> = {
   'packages/app/package.json': manifest('app', '1.0.0', { private: true }),
 }
 
-test('what Changesets 3 writes', async (t) => {
+test('reads the publish plan of Changesets 3', async (t) => {
   const release = { kind: 'publish', access: 'public' }
   const plan = [
     [
@@ -52,7 +52,7 @@ test('what Changesets 3 writes', async (t) => {
   assert.equal(packages.get('c')!.reason, 'not listed in plan.json')
 })
 
-test('what does not fit the workspace is refused, all of it', async (t) => {
+test('a plan that does not fit the workspace is refused, with every fault', async (t) => {
   const plan = [
     { kind: 'publish', name: 'a', version: '1.0.0' },
     { kind: 'publish', name: 'bb', version: '1.0.0' },

@@ -51,7 +51,7 @@ test('RO2: circles are named, each once and always in the same way', () => {
   assert.throws(() => orderOf(circle), /a → b → c → a/)
 })
 
-test('RO3: peers in a circle make no order and are reported; other peers make one', () => {
+test('RO3: peers in a circle give no order and are reported; other peers give one', () => {
   const { after, loosePeers } = orderOf({
     core: { needs: { plugin: '1' } },
     plugin: { needs: { 'peer:core': '1', 'peer:base': '1' } },

@@ -45,7 +45,7 @@ test('a repository without a commit, and one that Git does not read, are refused
   assert.match(unread!, /^work tree: Git cannot read it: .*not a git repository/s)
 })
 
-test('99 all problems of the repository at once, before anything is built', async () => {
+test('all problems of the repository at once, before anything is built', async () => {
   using repo = repository('pa')
   const remote = mkdtempSync(path.join(os.tmpdir(), 'heddle-remote-'))
   try {
@@ -85,7 +85,7 @@ test('a forge without a token is one of the problems, in a dry run too', async (
   assert.ok(!built(repo))
 })
 
-test('--allow-dirty publishes what is in the tree, with a warning', async () => {
+test('--allow-dirty publishes the files in the tree, with a warning', async () => {
   using repo = repository('pb')
   repo.write('packages/pb/index.js', 'edited\n')
   const report = await publishManifests(repo, registry.url, { allowDirty: true })

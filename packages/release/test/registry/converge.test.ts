@@ -13,7 +13,7 @@ const lost = (): HeddleError =>
     tries: 1,
   })
 
-test('what is so already is not written', async () => {
+test('a value that is already set is not written', async () => {
   let writes = 0
   const write = async (): Promise<void> => void writes++
   await converge({ what: 'w', kernel: virtualKernel(), isDone: async () => true, write })

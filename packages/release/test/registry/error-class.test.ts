@@ -107,7 +107,7 @@ test('Retry-After is carried along', () => {
   assert.equal(failure(503).retryAfter, undefined)
 })
 
-test('messages are short and say what the registry said', () => {
+test('messages are short and quote the registry', () => {
   assert.match(failure(400, '{"error":"bad manifest"}').message, /status 400: bad manifest/)
   const page = '<html><title>502 Bad Gateway</title><body>' + 'x'.repeat(10_000)
   assert.match(failure(502, page).message, /502 Bad Gateway/)

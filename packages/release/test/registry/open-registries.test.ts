@@ -57,7 +57,7 @@ test('one registry for each address, with the token that is for it', async () =>
   assert.equal(stub.calls[0]?.headers.authorization, 'Bearer from-env')
 })
 
-test('the token of PyPI is the one that its other tools read', async () => {
+test('the token of PyPI is read from the variables of its other tools', async () => {
   await using home = await scratch()
   const accountWith = async (env: Readonly<Record<string, string>>): Promise<string> => {
     await using registries = await openRegistries({ folder: home.folder, env: { ...env } })

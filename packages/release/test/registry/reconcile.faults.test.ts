@@ -245,7 +245,7 @@ test('two runs at the same moment: one upload is taken, both end well', async ()
   assert.equal(proxy.uploads.get('@fault/race@1.0.0')?.accepted, 1)
 })
 
-test('another user published other content: a conflict, also when it turns up after the upload', async () => {
+test('another user published different content: a conflict, also when it appears after the upload', async () => {
   const first = await packNpm(temporary.folder, '@fault/other', '1.0.0')
   await using direct = npmRegistry({ url: verdaccio.url, token: 'anybody' })
   await direct.upload(first, { distTag: 'latest' })
@@ -286,7 +286,7 @@ test('fault matrix: cancelled in the middle of an upload, then run again', async
   assert.deepEqual(proxy.uploads.get('@fault/interrupted@1.0.0'), { sent: 1, accepted: 1 })
 })
 
-test('scenario 94: visible after 15 minutes; nothing is held meanwhile', async () => {
+test('scenario 94: visible after 15 minutes; nothing is held during the wait', async () => {
   const kernel = virtualKernel()
   await using proxy = await startFaultProxy({
     target: verdaccio.url,

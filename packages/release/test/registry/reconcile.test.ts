@@ -32,13 +32,13 @@ test('it is read, uploaded and accepted', async () => {
   assert.equal(kinds(registry), 'ru')
 })
 
-test('what is there with our hashes is not uploaded', async () => {
+test('a version that is there with our hashes is not uploaded', async () => {
   const { outcome, registry } = await publish({ fates: [], other: { at: 0, hash: 'sha512-ours' } })
   assert.equal(outcome, 'already-published')
   assert.equal(kinds(registry), 'r')
 })
 
-test('R6: what is there with other content is a conflict, and nothing is uploaded', async () => {
+test('R6: a version that is there with different content is a conflict, and nothing is uploaded', async () => {
   const { error, registry } = await publish({ fates: [], other: { at: 0, hash: 'sha512-theirs' } })
   assert.ok(isError(error, 'HDL_VERSION_CONFLICT'))
   assert.match(error.message, /expected sha512-ours, found sha512-theirs/)
@@ -61,7 +61,7 @@ test('R2: a lost answer is found although the version shows late', async () => {
   assert.ok(took < 20_000)
 })
 
-test('R2: a version that shows very late is accepted, and that is what is said', async () => {
+test('R2: a version that shows very late is accepted, and reported as accepted', async () => {
   const { outcome, registry } = await publish({
     fates: ['lost-answer'],
     visibleAfter: 20 * 60_000,
@@ -94,7 +94,7 @@ test('scenario 89: "Failed to save packument" is tried again and never "already 
   assert.equal(kinds(registry), 'rurru')
 })
 
-test('scenario 91, R4: what is refused for good is not tried again', async () => {
+test('scenario 91, R4: an upload that is refused for good is not tried again', async () => {
   for (const fate of ['unauthorized', 'poison'] as const) {
     const { outcome, registry } = await publish({ fates: [fate] })
     assert.equal(outcome, fate === 'poison' ? 'poison' : 'auth')
@@ -108,7 +108,7 @@ test('refused for good, but another run has published the same: it is there', as
   assert.equal(outcome, 'published')
 })
 
-test('two runs at once: the second finds what the first one uploaded', async () => {
+test('two runs at once: the second finds the upload of the first', async () => {
   const kernel = virtualKernel(largest)
   const registry = new ModelRegistry({ kernel, fates: [], visibleAfter: 3000 })
   const one = (): Promise<unknown> =>
@@ -127,7 +127,7 @@ test('a version that the registry claims to have and never shows, without an upl
   assert.equal(registry.accepted, 0)
 })
 
-test('an upload that an earlier run began is looked for before there is another one', async () => {
+test('an upload that an earlier run began is searched for before there is another one', async () => {
   const other = { at: 0, hash: 'sha512-ours' }
   const found = await publish({ fates: [], other, visibleAfter: 15_000 }, { uploadBegun: true })
   assert.equal(found.outcome, 'published')
@@ -162,7 +162,7 @@ test('R5, R7: after the last try the error has its history', async () => {
   assert.equal(refused.registry.history.filter(({ what }) => what === 'upload').length, 12)
 })
 
-test('reads that fail for a time do not end the look for a lost answer', async () => {
+test('reads that fail temporarily do not end the search for a lost answer', async () => {
   const failingReads = new Set([1, 2, 3])
   const { outcome } = await publish({ fates: ['lost-answer'], failingReads })
   assert.equal(outcome, 'published')

@@ -78,7 +78,7 @@ for (const { name: kind, start, open, pack } of implementations) {
       for (const url of found.urls) assert.equal((await fetch(url)).status, 200)
     })
 
-    test('other content is different, and an upload of it a conflict', async () => {
+    test('different content is reported, and uploading it is a conflict', async () => {
       await registry.upload(await pack(theirs.folder, 'second', 'theirs'), { distTag: 'latest' })
       const packed = await pack(ours.folder, 'second', 'ours')
       assert.equal((await registry.compare(packed)).is, 'different')

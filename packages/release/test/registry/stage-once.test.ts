@@ -73,7 +73,7 @@ test('an approval whose answer got lost is not an error', async () => {
   assert.equal((await registry.compare(packed)).is, 'ours')
 })
 
-test('other content that waits for approval is a conflict', async () => {
+test('different content that waits for approval is a conflict', async () => {
   await using server = await startStagingRegistry()
   await using temporary = await scratch()
   await using registry = npmRegistry({ url: server.url })

@@ -40,7 +40,7 @@ test('scenario 94: never visible is said after the budget of 30 minutes', async 
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('scenario 94: the last look is at the end of the budget', async () => {
+test('scenario 94: the last check is at the end of the budget', async () => {
   const kernel = virtualKernel(half)
   const other = { at: 0, hash: 'sha512-ours' }
   const registry = new ModelRegistry({ kernel, fates: [], other, visibleAfter: 599_990 })
@@ -48,7 +48,7 @@ test('scenario 94: the last look is at the end of the budget', async () => {
   assert.equal((await kernel.clock.runUntil(work)).is, 'visible')
 })
 
-test('other content that turns up is a conflict', async () => {
+test('different content that appears later is a conflict', async () => {
   const kernel = virtualKernel(half)
   const other = { at: 0, hash: 'sha512-theirs' }
   const registry = new ModelRegistry({ kernel, fates: [], other, visibleAfter: 60_000 })
@@ -58,7 +58,7 @@ test('other content that turns up is a conflict', async () => {
   )
 })
 
-test('looks that fail for a time do not end it, and the last failure is reported', async () => {
+test('checks that fail temporarily do not end it, and the last failure is reported', async () => {
   const kernel = virtualKernel(half)
   const failingReads = new Set([0, 1, 2, 3])
   const other = { at: 0, hash: 'sha512-ours' }
@@ -73,7 +73,7 @@ test('looks that fail for a time do not end it, and the last failure is reported
   assert.ok(isError(seen.error, 'HDL_REGISTRY_UNAVAILABLE'))
 })
 
-test('N-PM: a look that is refused ends it: waiting does not change that', async () => {
+test('N-PM: a check that is refused ends it: waiting does not change that', async () => {
   await using stub = await startStub((_, response) => void response.writeHead(401).end())
   await using registry = npmRegistry({ url: stub.url })
   await assert.rejects(waitVisible(registry, paperPackage()), (error) =>
@@ -96,7 +96,7 @@ test('a signal ends it at once, a deadline is not the budget', async () => {
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('scenario 93, 94: 500 packages wait at once over 10 sockets, and hold none between looks', async () => {
+test('scenario 93, 94: 500 packages wait at once over 10 sockets, and hold none between checks', async () => {
   let isVisible = false
   const archive = 'what was packed'
   const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`
@@ -133,7 +133,7 @@ test('scenario 93, 94: 500 packages wait at once over 10 sockets, and hold none 
   assert.ok(stub.mostSockets() <= 10, `${stub.mostSockets()} sockets`)
 })
 
-test('an archive that ends a byte too early: what is missing is the archive, and the reason is known', async () => {
+test('an archive that ends a byte too early: the archive is reported as missing, with the reason', async () => {
   const archive = 'what was packed'
   const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`
   await using stub = await startStub(({ url, headers, socket }, response) => {
@@ -206,7 +206,7 @@ test('scenario 94: a document that trickles ends with the budget too', async (t)
   assert.equal(seen.waited, 60_000)
 })
 
-test('scenario 94: a look at the end of the budget has ten seconds', async (t) => {
+test('scenario 94: a check at the end of the budget has ten seconds', async (t) => {
   const seen = await waitWhileTrickling(t, { what: 'archive', budget: 0 })
   assert.ok(seen.is === 'accepted-not-visible')
   assert.equal(seen.waited, 10_000)

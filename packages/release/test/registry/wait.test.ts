@@ -4,7 +4,7 @@ import { isError } from '@heddle/core'
 import { Patience } from '../../src/registry/wait.ts'
 import { virtualKernel } from '../support/virtual-time.ts'
 
-test('each wait gets what is left of the deadline', async () => {
+test('each wait gets the rest of the deadline', async () => {
   const kernel = virtualKernel()
   const patience = new Patience('work', kernel, { deadline: 1000 })
   await kernel.clock.runUntil(patience.sleep(300))

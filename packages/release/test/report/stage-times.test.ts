@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { RunEvent } from '@heddle/core'
 import { StageTimes } from '../../src/report/stage-times.ts'
 
-test('16 the time of a stage is that of all its attempts, without the waits between them', () => {
+test('the time of a stage is the sum of all its attempts, without the waits between them', () => {
   const times = new StageTimes()
   const see = (name: string, state: string, at: number): void =>
     times.observe({ type: 'node', name, state, at, attempt: 0 } as RunEvent)

@@ -93,7 +93,7 @@ class Site implements AsyncDisposable {
   }
 }
 
-test('100 B1 B2 B3 a rollback moves tags back and deprecates, last first, and can be cut short', async () => {
+test('B1 B2 B3 a rollback moves tags back and deprecates, last first, and can be cut short', async () => {
   await using site = await Site.open(new Monorepo({ packages: { x: [], y: ['x'] } }))
   await site.publish()
   assert.deepEqual(await site.steps(), [

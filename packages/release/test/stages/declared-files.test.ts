@@ -18,7 +18,7 @@ test('a file in `main` is found as Node finds it', () => {
   assert.deepEqual(programsOf({}), [])
 })
 
-test('of `exports` only what Node loads must be there', () => {
+test('only files of `exports` that Node loads must be there', () => {
   const exports = {
     '.': {
       'own-source': './src/a.ts',

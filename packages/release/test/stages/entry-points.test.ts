@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { entryPointsOf, importProblem } from '../../src/stages/entry-points.ts'
 import { makeTree } from '../workspace/tree.ts'
 
-test('15 entry points are what Node can run', async (t) => {
+test('entry points are the files that Node can run', async (t) => {
   const folder = await makeTree(t, { 'index.js': '' })
   const empty = mkdtempSync(path.join(os.tmpdir(), 'heddle-empty-'))
   t.after(() => rmSync(empty, { recursive: true }))
@@ -55,7 +55,7 @@ async function problemOf(
   return importProblem(project, entries, { name: 'x', ...manifest }, signal)
 }
 
-test('15 what cannot be imported is named, with the reason', async (t) => {
+test('an entry point that cannot be imported is named, with the reason', async (t) => {
   assert.equal(await problemOf(t, 'console.log("[]")'), undefined)
   assert.equal(await problemOf(t, 'setInterval(() => {}, 1000)'), undefined)
   assert.match((await problemOf(t, 'import "y"'))!, /import of "x" failed: Cannot find package 'y'/)

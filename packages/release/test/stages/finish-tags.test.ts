@@ -77,7 +77,7 @@ test('FT2 a plan from commits is made again after such a tag', async () => {
   assert.equal(commitOf(repo, 'ftc@1.1.0'), repo.git('rev-parse', 'HEAD~1').trim())
 })
 
-test('FT1 a fresh clone makes the tags that a killed holder of the lease has left, and no others', async () => {
+test('FT1 a fresh clone makes the tags that a killed holder of the lease left unfinished, and no others', async () => {
   using repo = new Monorepo({ packages: { ftd: [], fte: [], ftf: [] } })
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-left-'))
   const git = (cwd: string, ...args: string[]): string =>

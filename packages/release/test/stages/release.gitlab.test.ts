@@ -9,7 +9,7 @@ import { startBuildService } from '../support/build-service.ts'
 import { Monorepo } from '../support/monorepo.ts'
 import { startPaperRegistry } from '../support/paper-registry.ts'
 
-test('5 trusted publishing on GitLab: no token is needed, and the provenance names the job', async () => {
+test('trusted publishing on GitLab: no token is needed, and the provenance names the job', async () => {
   using repo = new Monorepo({
     packages: { signed: [] },
     fields: { signed: { publishConfig: { provenance: true, access: 'public' } } },

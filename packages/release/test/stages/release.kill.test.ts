@@ -34,7 +34,7 @@ async function release(root: string, url: string, events: number): Promise<Endin
   return ending!
 }
 
-test(`83 ${packages} packages, killed ${mostKills} times at random moments: each version is uploaded once`, async (t) => {
+test(`${packages} packages, killed ${mostKills} times at random moments: each version is uploaded once`, async (t) => {
   t.diagnostic(`seed ${seed}`)
   const random = seededRandom(seed)
   await using registry = await startVerdaccio()

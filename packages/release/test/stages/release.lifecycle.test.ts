@@ -56,7 +56,7 @@ test('--ignore-scripts runs none of them', async () => {
   assert.throws(() => ran(repo), /ENOENT/)
 })
 
-test('what prepack writes is packed, what postpack takes back is gone, and the tree is clean', async () => {
+test('files that prepack writes are packed, files that postpack removes are gone, and the tree is clean', async () => {
   const scripts = {
     prepack:
       "cp package.json package.json.orig && node -e \"const f=require('./package.json');f.description='packed';require('fs').writeFileSync('package.json',JSON.stringify(f))\"",
@@ -80,7 +80,7 @@ test('postpack that has taken back a failed prepack is not run a second time', a
   assert.deepEqual(ran(repo), ['pre', 'post', 'pre', 'post'])
 })
 
-test('12 a manifest that is edited while it is pinned in place is not published with the edit', async () => {
+test('a manifest that is edited while it is pinned in place is not published with the edit', async () => {
   const edit = `node -e "const f=require('./package.json');f.description='edited';require('fs').writeFileSync('package.json',JSON.stringify(f))"`
   using repo = new Monorepo({
     packages: { 'life-pin-a': [], 'life-pin-b': ['life-pin-a'] },

@@ -102,7 +102,7 @@ test('in a build service: the statement is signed, logged and sent; the token is
   assert.equal(service.entries.length, 1)
 })
 
-test('5 trusted publishing: the token that setup-node leaves in .npmrc, unset or unknown, does not stop it', async () => {
+test('trusted publishing: the token that setup-node leaves in .npmrc, unset or unknown, does not stop it', async () => {
   await using service = await startBuildService()
   for (const token of ['${NODE_AUTH_TOKEN}', 'XXXXX-XXXXX-XXXXX-XXXXX']) {
     using repo = new Monorepo({ packages: { plain: [] } })

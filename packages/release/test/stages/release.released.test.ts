@@ -192,7 +192,7 @@ test('O1 two branches made the same version with the same files and another work
   assert.equal(problems[0]!.code, 'HDL_VERSION_TAKEN')
 })
 
-test('O1 a squashed release stays the same one when what it pins moves on: that is a warning', async () => {
+test('O1 a squashed release stays the same when a version it pins changes: that is a warning', async () => {
   using repo = new Monorepo({ packages: { qa: [], qb: ['qa'] } })
   await publishManifests(repo, registry.url)
   repo.git('switch', '--quiet', '--create', 'release')
@@ -211,7 +211,7 @@ test('O1 a squashed release stays the same one when what it pins moves on: that 
   ])
 })
 
-test('O3 a range that still allows what is released is not a change; a catalog that says another one is', async () => {
+test('O3 a range that still allows the released version is not a change; a catalog with a different range is', async () => {
   using repo = new Monorepo({
     packages: { la: [], lb: ['la'], lc: [] },
     fields: { lc: { peerDependencies: { react: 'catalog:' } } },
@@ -300,7 +300,7 @@ test('a tag on another commit than the one that is published ends the release be
   assert.equal((await fetch(`${registry.url}/ga/1.0.0`)).status, 404)
 })
 
-test('changed since an upload that was cut short: what another one published meanwhile is a conflict', async () => {
+test('changed since an upload that was cut short: a version that another release published in between is a conflict', async () => {
   using repo = new Monorepo({ packages: { xa: [] } })
   using other = new Monorepo({ packages: { xa: [] }, fields: { xa: { license: 'MIT' } } })
   const rules = [{ method: 'PUT', status: 503 }]

@@ -45,7 +45,7 @@ async function textOnRegistry(name: string): Promise<string> {
 }
 
 for (const where of ['in a changed work tree', 'in a folder without Git'] as const) {
-  test(`G4 ${where}, what was corrected since is what is uploaded`, async () => {
+  test(`G4 ${where}, corrected files are uploaded`, async () => {
     const [a, b] = where.endsWith('Git') ? ['ra', 'rb'] : ['rc', 'rd']
     using repo = new Monorepo({ packages: { [a]: [], [b]: [a] } })
     if (where.endsWith('Git')) rmSync(path.join(repo.root, '.git'), { recursive: true })
@@ -119,7 +119,7 @@ test('a release that is finished with a remote pushes the tags of its first run 
   }
 })
 
-test('a release that ends well removes the archives of those that were given up', async () => {
+test('a release that ends well removes the archives of abandoned releases', async () => {
   using repo = new Monorepo({ packages: { rt: [] } })
   const rules = [{ method: 'PUT', status: 403 }]
   await using proxy = await startFaultProxy({ target: registry.url, rules })
@@ -133,7 +133,7 @@ test('a release that ends well removes the archives of those that were given up'
   assert.equal(existsSync(packed), false)
 })
 
-test('without its archives a release packs what is not uploaded, and leaves the rest as it is', async () => {
+test('without its archives a release packs packages that are not uploaded, and leaves the others unchanged', async () => {
   // Builds that give something else every time are common.
   const scripts = { build: 'node -p "process.hrtime()" > out.txt' }
   using repo = new Monorepo({ packages: { rj: [], rk: ['rj'] }, fields: { rj: { scripts } } })

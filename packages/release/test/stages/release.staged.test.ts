@@ -32,7 +32,7 @@ const outcomes = ({ packages }: ReleaseReport): unknown[] =>
 const posts = ({ calls }: StagingRegistry): string[] =>
   calls.filter(({ method }) => method === 'POST').map(({ path }) => path)
 
-test('100 nothing is approved before everything is handed in, and what is needed comes first', async () => {
+test('nothing is approved before everything is staged, and dependencies come first', async () => {
   await using server = await startStagingRegistry()
   using repo = new Monorepo({ packages: { a: [], b: ['a'], c: ['b'] } })
   const report = await publish(repo, server.url)
@@ -43,7 +43,7 @@ test('100 nothing is approved before everything is handed in, and what is needed
   assert.equal(repo.tags.length, 3)
 })
 
-test('100 what was rejected blocks what needs it, and nothing else', async () => {
+test('a rejected package blocks its dependents, and nothing else', async () => {
   await using server = await startStagingRegistry()
   using repo = new Monorepo({ packages: { a: [], b: ['a'], c: [] } })
   await using registry = npmRegistry({ url: server.url })
@@ -73,7 +73,7 @@ test('100 what was rejected blocks what needs it, and nothing else', async () =>
   assert.equal(report.packages[2]!.blockedBy, 'a')
 })
 
-test('100 an approval that happened and was not written down is found by the next release', async () => {
+test('an approval that happened and was not written down is found by the next release', async () => {
   await using server = await startStagingRegistry()
   await using proxy = await startFaultProxy({
     target: server.url,

@@ -61,7 +61,7 @@ const outcomes = ({ packages }: ReleaseReport): Record<string, string> =>
 const find = ({ packages }: ReleaseReport, name: string): PackageReport =>
   packages.find((each) => each.name === name)!
 
-test('96 a release publishes in the order of dependencies, tags, and leaves the tree as it was', async () => {
+test('a release publishes in the order of dependencies, tags, and leaves the tree as it was', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   await using proxy = await proxyWith()
@@ -78,7 +78,7 @@ test('96 a release publishes in the order of dependencies, tags, and leaves the 
   assert.ok(order('a') < order('b') && order('b') < order('c') && order('d') < order('e'))
 })
 
-test('97 a second release of the same commit uploads nothing', async () => {
+test('a second release of the same commit uploads nothing', async () => {
   const { repo } = fivePackages()
   using _repo = repo
   await publish(repo, registry.url)
@@ -92,7 +92,7 @@ test('97 a second release of the same commit uploads nothing', async () => {
   assert.equal(proxy.log.filter(({ isUpload }) => isUpload).length, 0)
 })
 
-test('500 forever: what depends on it is blocked, the rest is published; a rerun finishes it', async () => {
+test('500 forever: its dependents are blocked, the rest is published; a rerun finishes it', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   await using proxy = await proxyWith({ method: 'PUT', package: of('b'), status: 500 })
@@ -118,7 +118,7 @@ test('500 forever: what depends on it is blocked, the rest is published; a rerun
   }
 })
 
-test('88 a lost response: the registry is read, one upload, published', async () => {
+test('a lost response: the registry is read, one upload, published', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   await using proxy = await proxyWith({
@@ -134,7 +134,7 @@ test('88 a lost response: the registry is read, one upload, published', async ()
   assert.ok(repo.tags.includes(`${of('b')}@1.0.0`))
 })
 
-test('89 a transient 409 is tried again, never taken for "already published"', async () => {
+test('a transient 409 is tried again, never taken for "already published"', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   await using proxy = await proxyWith({
@@ -149,7 +149,7 @@ test('89 a transient 409 is tried again, never taken for "already published"', a
   assert.equal(proxy.uploads.get(`${of('b')}@1.0.0`)?.accepted, 1)
 })
 
-test('91 a registry that refuses us: no second try, dependents blocked, a hint', async () => {
+test('a registry that refuses us: no second try, dependents blocked, a hint', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   await using proxy = await proxyWith({ method: 'PUT', package: of('a'), status: 403 })
@@ -165,7 +165,7 @@ test('91 a registry that refuses us: no second try, dependents blocked, a hint',
   assert.equal(find(report, of('a')).problems[0]!.code, 'HDL_REGISTRY_AUTH')
 })
 
-test('94 a version that does not show: accepted-not-visible, dependents wait for the next release', async () => {
+test('a version that does not show: accepted-not-visible, dependents wait for the next release', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   await using proxy = await startFaultProxy({
@@ -187,7 +187,7 @@ test('94 a version that does not show: accepted-not-visible, dependents wait for
   assert.equal(proxy.uploads.get(`${of('a')}@1.0.0`)?.accepted, 1)
 })
 
-test('98 a dry run packs and checks for real, and uploads nothing', async () => {
+test('a dry run packs and checks for real, and uploads nothing', async () => {
   const { repo } = fivePackages()
   using _repo = repo
   await using proxy = await proxyWith()
@@ -204,7 +204,7 @@ test('98 a dry run packs and checks for real, and uploads nothing', async () => 
   )
 })
 
-test('98 a dry run without a build refuses a package that was not built, as the release does', async () => {
+test('a dry run without a build refuses a package that was not built, as the release does', async () => {
   using repo = new Monorepo({
     packages: { unbuilt: [], built: ['unbuilt'] },
     fields: { unbuilt: { main: 'dist/index.js', types: 'dist/index.d.ts', files: ['dist'] } },
@@ -231,7 +231,7 @@ test('98 a dry run without a build refuses a package that was not built, as the 
   assert.match(warnings.join(), /the archives lack: unbuilt: dist\/index\.js \("main"\), dist/)
 })
 
-test('72 a build that fails ends its package with what it said; nothing of it is uploaded', async () => {
+test('a build that fails ends its package with its output; nothing of it is uploaded', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   repo.write(`packages/${of('b')}/package.json`, {
@@ -248,7 +248,7 @@ test('72 a build that fails ends its package with what it said; nothing of it is
   assert.match(problems[0]!.message, /exit code 3.*no compiler here/s)
 })
 
-test('63 a local range is reported before anything is uploaded', async () => {
+test('a local range is reported before anything is uploaded', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   repo.write(`packages/${of('e')}/package.json`, {
@@ -266,7 +266,7 @@ test('63 a local range is reported before anything is uploaded', async () => {
   assert.ok(proxy.log.every(({ isUpload }) => !isUpload))
 })
 
-test('73 while a release is under way another one is refused with its holder', async () => {
+test('while a release is under way another one is refused with its holder', async () => {
   const { repo } = fivePackages()
   using _repo = repo
   let refused: unknown
@@ -283,7 +283,7 @@ test('73 while a release is under way another one is refused with its holder', a
   assert.match(refused.message, new RegExp(`${process.pid}`))
 })
 
-test('seed 000: with --pin in-place the build reads exact versions, and the tree is as it was', async () => {
+test('seed 000: with --pin in-place the build reads exact versions, and the tree is restored', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   const seen = path.join(repo.root, '.git', 'seen')
@@ -318,7 +318,7 @@ test('G3 a version that was released from an earlier commit is left alone', asyn
   assert.ok(repo.tags.includes(`${of('e')}@1.1.0`))
 })
 
-test('30 a cancel lets uploads finish, says what is there, and the next release finishes it', async () => {
+test('a cancel lets uploads finish, reports the published packages, and the next release finishes the rest', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   await using proxy = await proxyWith()

@@ -39,7 +39,7 @@ test('a private registry gets the token of the workspace; its settings do not le
   })
 })
 
-test('what a scoped package needs comes from where packages without a scope are', async () => {
+test('dependencies of a scoped package come from the registry of packages without a scope', async () => {
   await using ofScope = await startVerdaccio()
   await using others = await startVerdaccio()
   const release = async (

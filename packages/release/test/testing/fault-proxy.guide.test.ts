@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 const root = path.resolve(import.meta.dirname, '../../../..')
 const guide = path.join(root, 'docs/guide/test-releases.md')
 
-test('the first example of the guide does what it says', async () => {
+test('the first example of the guide works as described', async () => {
   const example = /```ts\n([\s\S]*?)```/.exec(await readFile(guide, 'utf8'))![1]!
   // Below the checkout, where packages can be imported by name; not below packages/, which others copy.
   const folder = await mkdtemp(path.join(root, '.doctest-guide-'))

@@ -42,7 +42,7 @@ test('without rules everything goes through and is in the log', async () => {
   assert.deepEqual(proxy.uploads.get('@s/a@2.0.0'), { sent: 1, accepted: 1 })
 })
 
-test('a status with headers and body, so many times, for one package', async () => {
+test('a status with headers and body, a number of times, for one package', async () => {
   await using target = await agreeable()
   await using proxy = await startFaultProxy({
     target: target.url,

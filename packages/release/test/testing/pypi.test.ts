@@ -61,7 +61,7 @@ test('an upload by a foreign client is found under any spelling of its name', as
   }
 })
 
-test('PY1: the same bytes again change nothing, others are refused', async () => {
+test('PY1: the same bytes again change nothing, different bytes are refused', async () => {
   await using pypi = await startPypi()
   await post(pypi.url)
   assert.equal((await post(pypi.url)).status, 200)

@@ -48,7 +48,7 @@ async function versionedBy(
   }
 }
 
-test('1 a peer range that allows the new version is not narrowed, where the config says so', async () => {
+test('a peer range that allows the new version is not narrowed, where the config says so', async () => {
   const fields = { peerDependencies: { a: '^1.0.0' }, devDependencies: { a: '1.0.0' } }
   const config = { [experimental]: { onlyUpdatePeerDependentsWhenOutOfRange: true } }
   const kept = await manifestAfter(config, fields)
@@ -60,7 +60,7 @@ test('1 a peer range that allows the new version is not narrowed, where the conf
   assert.deepEqual(outside['peerDependencies'], { a: '^2.0.0' })
 })
 
-test('1 a peer whose range stays is not named in the changelog', async () => {
+test('a peer whose range stays is not named in the changelog', async () => {
   const fields = { peerDependencies: { a: '^1.0.0' }, dependencies: { c: '^1.0.0' } }
   const config = { [experimental]: { onlyUpdatePeerDependentsWhenOutOfRange: true } }
   const { changelog } = await versionedBy(config, fields)
@@ -70,7 +70,7 @@ test('1 a peer whose range stays is not named in the changelog', async () => {
   assert.match(outside.changelog, /a@2\.0\.0/)
 })
 
-test('1 updateInternalDependencies "minor" keeps ranges that allow a patch', async () => {
+test('updateInternalDependencies "minor" keeps ranges that allow a patch', async () => {
   const fields = { dependencies: { a: '^1.0.0', c: '~1.0.0' } }
   const config = { updateInternalDependencies: 'minor' }
   const patch = await manifestAfter(config, fields)
@@ -79,14 +79,14 @@ test('1 updateInternalDependencies "minor" keeps ranges that allow a patch', asy
   assert.deepEqual(minor['dependencies'], { a: '^1.1.0', c: '~1.0.0' })
 })
 
-test('1 bumpVersionsWithWorkspaceProtocolOnly leaves other ranges as they are written', async () => {
+test('bumpVersionsWithWorkspaceProtocolOnly leaves other ranges as they are written', async () => {
   const config = { bumpVersionsWithWorkspaceProtocolOnly: true }
   const fields = { dependencies: { a: '^1.0.0', c: 'workspace:^1.0.0' } }
   const { dependencies } = await manifestAfter(config, fields)
   assert.deepEqual(dependencies, { a: '^1.0.0', c: 'workspace:^1.0.1' })
 })
 
-test('1 a package without a version of its own names the new ones, as Changesets writes it', async () => {
+test('a package without a version of its own names the new ones, as Changesets writes it', async () => {
   const dependencies = { a: '^1.0.0' }
   const isPrivate = await manifestAfter({}, { private: true, dependencies }, { own: false })
   assert.deepEqual([isPrivate['version'], isPrivate['dependencies']], ['1.0.0', { a: '^1.0.1' }])

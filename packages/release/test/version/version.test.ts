@@ -40,7 +40,7 @@ const readText = (repo: Monorepo, file: string): string =>
 
 const isThere = (repo: Monorepo, file: string): boolean => existsSync(path.join(repo.root, file))
 
-test('a changeset of a package that gets no version stays, and does not hold up what is published', async () => {
+test('a changeset of a package that gets no version stays, and does not hold up publishing', async () => {
   using repo = repository({ app: { private: true } })
   repo.write('.changeset/config.json', {})
   repo.write('.changeset/x.md', '---\n"a": minor\n---\n\nx\n')
@@ -64,7 +64,7 @@ test('a changeset of a package that gets no version stays, and does not hold up 
   assert.equal(plan.packages.get('a')!.status, 'included')
 })
 
-test('a changeset of an excluded package beside others is refused, and nothing is written', async () => {
+test('a changeset of an excluded package beside a released one is refused, and nothing is written', async () => {
   using repo = repository()
   repo.write('.changeset/config.json', {})
   repo.write('.changeset/x.md', '---\n"a": minor\n"app": patch\n---\n\nx\n')
@@ -140,7 +140,7 @@ test('a commit that a hook refuses is finished with another first line; a dry ru
   assert.equal(repo.status, '')
 })
 
-test('a changeset that was just written is used up by the commit; other changes of the tree are refused', async () => {
+test('a new changeset is consumed by the commit; other changes of the tree are refused', async () => {
   using repo = repository()
   repo.write('.changeset/config.json', {})
   repo.commit('start')
@@ -195,7 +195,7 @@ test('a range with several parts that excludes the new version is refused, and n
   assert.match(table, /warning: b cannot be released: "a" in dependencies is ">=1\.0\.0 <2\.0\.0"/)
 })
 
-test('13 a uv workspace: versions, ranges that exclude a new version, and uv.lock', async () => {
+test('a uv workspace: versions, ranges that exclude a new version, and uv.lock', async () => {
   using repo = new Monorepo({ packages: {} })
   repo.git('config', 'user.name', 'Somebody')
   repo.git('config', 'user.email', 'somebody@example.com')
@@ -238,7 +238,7 @@ test('13 a uv workspace: versions, ranges that exclude a new version, and uv.loc
   assert.equal(repo.status, '')
 })
 
-test('a dry run refuses what an interrupted release has left, and repairs nothing', async () => {
+test('a dry run refuses leftovers of an interrupted release, and repairs nothing', async () => {
   using repo = repository()
   repo.write('.git/heddle/scripts/a.json', { name: 'a', folder: repo.root, manifest: {} })
   await assert.rejects(version(repo, 'changesets', [], { dryRun: true }), (error) =>

@@ -94,7 +94,7 @@ test('a note of a branch that was left is dropped, and nothing of it is written'
   assert.equal(repo.status, '')
 })
 
-test('WF4 what a killed process had half written beside a file is removed, and nothing else', async () => {
+test('WF4 a file that a killed process had half written is removed, and nothing else', async () => {
   using each = scene()
   const { repo, note, file } = each
   const folder = await releaseFolder(repo.root)

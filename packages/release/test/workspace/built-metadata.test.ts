@@ -48,7 +48,7 @@ async function envWithUv(t: TestContext): Promise<Record<string, string | undefi
   return { ...process.env, PATH: `${tools}:${process.env['PATH']}`, ZIP_MODULE: module }
 }
 
-test('13 a version that the build computes is read from what it has built; the tree is untouched', async (t) => {
+test('a version that the build computes is read from what it has built; the tree is untouched', async (t) => {
   const repository = await repositoryOf(t)
   const env = await envWithUv(t)
   const { packages } = await readWorkspace(repository.folder, { env })
@@ -57,7 +57,7 @@ test('13 a version that the build computes is read from what it has built; the t
   assert.equal(await repository.git('status', '--porcelain'), '')
 })
 
-test('13 without uv and build, it is said what is missing', async (t) => {
+test('without uv and build, the missing tool is named', async (t) => {
   const repository = await repositoryOf(t)
   const built =
     '[project]\nname = "NAME"\ndynamic = ["version"]\n[build-system]\nbuild-backend = "hatchling.build"\n'
@@ -80,7 +80,7 @@ test('13 without uv and build, it is said what is missing', async (t) => {
   })
 })
 
-test('13 dependencies that the build computes decide the order, those of extras do not close a circle', async (t) => {
+test('dependencies that the build computes decide the order, those of extras do not close a circle', async (t) => {
   // The shape of pydantic-ai: the root is a package that needs a member, at a version from Git.
   const built = 'requires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
   const repository = await Repository.create(t, {

@@ -14,7 +14,7 @@ function linesOf(
   return paths.map((keys) => document.lineOf(...keys))
 }
 
-test('JSON: the line of a value, or of what is above it', () => {
+test('JSON: the line of a value, or of its parent', () => {
   const text = '{\n  "a": 1,\n  "b": {\n    "c": "x"\n  }\n}\n'
   assert.deepEqual(
     linesOf('/x.json', text, ['a'], ['b', 'c'], ['b', 'missing'], ['missing']),

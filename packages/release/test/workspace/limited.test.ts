@@ -23,7 +23,7 @@ test('never more than the limit at a time, results in the order of the items', a
   assert.deepEqual(await mapLimited([], 3, async () => 1), [])
 })
 
-test('the first error ends it, after what is under way has ended', async () => {
+test('the first error ends it, after the calls under way have ended', async () => {
   const started: number[] = []
   const ended: number[] = []
   const work = async (item: number): Promise<void> => {

@@ -11,7 +11,7 @@ import { makeTree, manifest, problemsOf, type Content } from './tree.ts'
 const names = ({ packages }: Workspace): string[] => [...packages.keys()]
 const root = { name: 'root', private: true }
 
-test('npm: a list of patterns; the lock file tells the tool', async (t) => {
+test('npm: a list of patterns; the lock file identifies the tool', async (t) => {
   const folder = await makeTree(t, {
     'package.json': { ...root, workspaces: ['packages/*', 'tools'] },
     'package-lock.json': '{}',
@@ -33,7 +33,7 @@ test('npm: a list of patterns; the lock file tells the tool', async (t) => {
   assert.equal(workspace.packages.get('a')!.isPrivate, false)
 })
 
-test('npm: a later pattern brings back what an earlier one took; the object form', async (t) => {
+test('npm: a later pattern adds back packages that an earlier one excluded; the object form', async (t) => {
   const files = {
     'packages/a/package.json': manifest('a'),
     'packages/b/package.json': manifest('b'),
@@ -93,7 +93,7 @@ test('pnpm: settings without packages make no workspace', async (t) => {
   assert.equal(workspace.catalogs.get('default')!.get('a'), '1')
 })
 
-test('yarn berry: packageManager tells the tool, .yarnrc.yml has the catalogs', async (t) => {
+test('yarn berry: packageManager identifies the tool, .yarnrc.yml has the catalogs', async (t) => {
   const folder = await makeTree(t, {
     'package.json': { ...root, packageManager: 'yarn@4.10.0', workspaces: ['packages/*'] },
     'package-lock.json': '{}',
@@ -275,7 +275,7 @@ test('aliases and folders mean packages of the workspace', async (t) => {
   )
 })
 
-test('W1: all problems at once, with file, line and what to do', async (t) => {
+test('W1: all problems at once, with file, line and repair', async (t) => {
   const folder = await makeTree(t, {
     'package.json': { ...root, workspaces: ['packages/*', '../outside'] },
     'pyproject.toml': '[tool.uv.workspace]\nmembers = ["packages/*"]\n',

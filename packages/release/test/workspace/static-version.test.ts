@@ -7,7 +7,7 @@ import { makeTree } from './tree.ts'
 const backend = '[build-system]\nbuild-backend = "hatchling.build"\n'
 const hatch = '[tool.hatch.version]\npath = "src/one/version.py"\n'
 
-test('13 a version that hatch reads from a file needs no build', async (t) => {
+test('a version that hatch reads from a file needs no build', async (t) => {
   const folder = await makeTree(t, {
     'src/one/version.py': '# of the package\n__version__: str = "1.4.0rc2"\n',
   })

@@ -90,7 +90,7 @@ function versionsOf(
   return new Map(releases.map(({ name, version }) => [name, version]))
 }
 
-test('property C1, C3: it ends, what is released goes up, what is ignored stays, groups agree', () => {
+test('property C1, C3: it ends, released versions go up, ignored packages stay, groups agree', () => {
   fc.assert(
     fc.property(scenes, (scene) => {
       const versions = versionsOf(scene)
@@ -122,7 +122,7 @@ test('property: one more intent never lowers a version or takes a release away',
   )
 })
 
-test('property: neither the order of the intents nor that of the packages matters', () => {
+test('property: the order of the intents and of the packages does not matter', () => {
   fc.assert(
     fc.property(scenes, (scene) => {
       const { workspace, intents } = scene

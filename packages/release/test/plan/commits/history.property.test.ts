@@ -48,7 +48,7 @@ function play(steps: readonly { readonly choice: number; readonly isRevert: bool
   return { commits, inEffect }
 }
 
-test('property H1: what is left is what is in effect, however often it was taken back and brought back', () => {
+test('property H1: the remaining commits are the ones in effect, however often they were reverted and brought back', () => {
   const steps = fc.array(fc.record({ choice: fc.nat(), isRevert: fc.boolean() }), {
     minLength: 1,
     maxLength: 20,
@@ -83,7 +83,7 @@ function ancestors(parents: readonly (readonly number[])[], start: number): Set<
   return found
 }
 
-test('property H2: taking back a merge leaves exactly what the merge did not bring', () => {
+test('property H2: reverting a merge leaves exactly the commits that the merge did not bring', () => {
   fc.assert(
     fc.property(graph, (parents) => {
       const merge = parents.findLastIndex((list) => list.length === 2)
@@ -114,7 +114,7 @@ test('property H2: taking back a merge leaves exactly what the merge did not bri
   )
 })
 
-test('property P2: a range is what the release does not contain', () => {
+test('property P2: a range has the commits that the release does not contain', () => {
   fc.assert(
     fc.property(graph, fc.nat(), (parents, chosen) => {
       const base = chosen % parents.length

@@ -77,7 +77,7 @@ test('levels, for reading', async () => {
   assert.deepEqual(planLevels(await sample()), [['@acme/core'], ['@acme/http'], ['@acme/web']])
 })
 
-test('Mermaid: arrows point to what comes later', async () => {
+test('Mermaid: arrows point to later packages', async () => {
   assert.equal(
     planMermaid(await sample()),
     [
@@ -128,7 +128,7 @@ test('CSV: quotes where they must be, and no formulas', async () => {
   assert.equal(lines.length, 8)
 })
 
-test('the last line counts what is published already, and a taken version is a warning', async () => {
+test('the last line counts published packages, and a taken version is a warning', async () => {
   const plan = await sample()
   const all = new Map([...plan.packages.keys()].map((name) => [name, true]))
   const text = planTable(plan, { published: all })

@@ -35,7 +35,7 @@ test('law 4: more than may wait for a connection is refused at the door', async 
   for (const error of await Promise.all(waiting)) assert.ok(isError(error, 'HDL_CANCELLED'))
 })
 
-test('HC2: what waits for a connection when a refusal comes does not start in the pause', async () => {
+test('HC2: a request that waits for a connection when a refusal comes does not start in the pause', async () => {
   await using stub = await startStub((_, response) => {
     response.writeHead(429, { 'retry-after': '60' }).end()
   })
@@ -151,7 +151,7 @@ test('HC3: an answer that is too large is not read to its end', async () => {
   assert.ok(sent < 20_000_000, `${sent} bytes were sent`)
 })
 
-test('a closed client ends what is under way and takes nothing new', async () => {
+test('a closed client ends requests under way and accepts no new ones', async () => {
   await using stub = await startStub(() => {})
   const http = new HttpClient()
   const asked = http.send({ method: 'GET', url: stub.url })

@@ -23,7 +23,7 @@ test('RL1: a refusal holds all requests back until Retry-After is over', async (
   assert.deepEqual(starts, [5000, 5100, 5200], 'RL2: then one per gap')
 })
 
-test('RL1: a later refusal moves those who sleep already', async () => {
+test('RL1: a later refusal also moves requests that are sleeping', async () => {
   const kernel = virtualKernel()
   const limiter = new AdaptiveLimiter({ kernel, registry })
   const turns = [await limiter.pass('a'), await limiter.pass('b')]
@@ -77,7 +77,7 @@ test('a refusal without a time holds longer each time', async () => {
   assert.deepEqual(holds, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
 })
 
-test('RL5: whoever gives up leaves no timer behind', async () => {
+test('RL5: a request that gives up leaves no timer behind', async () => {
   const kernel = virtualKernel()
   const limiter = new AdaptiveLimiter({ kernel, registry })
   limiter.refused(await limiter.pass('first'), 60_000)

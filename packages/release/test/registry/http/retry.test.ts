@@ -116,7 +116,7 @@ test('RT3: no server listens', async () => {
   assert.equal(error.details.outcome, 'not-done')
 })
 
-test('RT5: what is not idempotent is sent once, and the error says that it may have happened', async () => {
+test('RT5: a request that is not idempotent is sent once, and the error says that it may have happened', async () => {
   await using stub = await startStub((request) => void request.socket.destroy())
   await using http = new HttpClient()
   for (const method of ['POST', 'PUT'] as const) {
@@ -129,7 +129,7 @@ test('RT5: what is not idempotent is sent once, and the error says that it may h
   assert.equal(stub.calls.length, 2)
 })
 
-test('RT5: what is said to be idempotent is sent again, with its body made anew', async () => {
+test('RT5: a request that is declared idempotent is sent again, with its body made anew', async () => {
   const bodies: string[] = []
   await using stub = await startStub(async (request, response, call) => {
     let text = ''
@@ -205,7 +205,7 @@ test('a rate that is refused again and again is an error in the end', async () =
   assert.equal(stub.calls.length, 12)
 })
 
-test('503 with Retry-After is waited for by who asked', async () => {
+test('a request answered with 503 and Retry-After waits that long', async () => {
   await using stub = await startStub((_, response, call) => {
     if (call === 1) response.writeHead(503, { 'retry-after': '3' }).end()
     else response.end('fine')
@@ -232,7 +232,7 @@ test('a signal ends the wait between two tries, a deadline before it begins', as
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('what is neither an answer nor a lost connection passes', async () => {
+test('an error that is neither an answer nor a lost connection passes', async () => {
   await using stub = await startStub((_, response) => void response.end('x'.repeat(2000)))
   await using http = new HttpClient()
   const asked = requestWithRetry(http, { method: 'GET', url: stub.url, maxBytes: 1000 })

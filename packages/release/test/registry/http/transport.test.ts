@@ -44,7 +44,7 @@ async function asks(
   }
 }
 
-test('14 cafile, certfile and strict-ssl of .npmrc', async (t) => {
+test('cafile, certfile and strict-ssl of .npmrc', async (t) => {
   const folder = await makeTree(t, {})
   const [ours, theirs] = [certificate(folder, 'client'), certificate(folder, 'server')]
   const read = (file: string): string => readFileSync(file, 'utf8')
@@ -72,7 +72,7 @@ test('14 cafile, certfile and strict-ssl of .npmrc', async (t) => {
   assert.match(await asks(await npmrc(`cafile=${theirs.cert}`), url), /status 400/)
 })
 
-test('14 proxies of .npmrc and of the environment, with credentials, and noproxy', async (t) => {
+test('proxies of .npmrc and of the environment, with credentials, and noproxy', async (t) => {
   const folder = await makeTree(t, {})
   const theirs = certificate(folder, 'server')
   const [cert, key] = [readFileSync(theirs.cert), readFileSync(theirs.key)]

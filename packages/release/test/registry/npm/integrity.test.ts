@@ -50,7 +50,7 @@ const same: [string, { integrity?: unknown; shasum?: string }][] = [
 ]
 
 for (const [what, dist] of same) {
-  test(`R3: a version of ours is recognised: ${what}`, async () => {
+  test(`R3: our own version is recognized: ${what}`, async () => {
     await using stub = await startHolder(dist)
     await using registry = npmRegistry({ url: stub.url })
     assert.equal((await registry.compare(packed)).is, 'ours')
@@ -67,7 +67,7 @@ const different: [string, { integrity?: unknown; shasum?: string }, string][] = 
 ]
 
 for (const [what, dist, found] of different) {
-  test(`R6: other content is a conflict: ${what}`, async () => {
+  test(`R6: different content is a conflict: ${what}`, async () => {
     await using stub = await startHolder(dist)
     await using registry = npmRegistry({ url: stub.url })
     assert.deepEqual(await registry.compare(packed), { is: 'different', expected: ours, found })

@@ -62,7 +62,7 @@ test('the registry gets a manifest in the shape that npm sends', async () => {
   assert.deepEqual(repository, { type: 'git', url: 'git+https://github.com/some/where.git' })
 })
 
-test('N-PM: other content under the same version is recognised by SHA-512, scoped names included', async () => {
+test('N-PM: different content under the same version is recognized by SHA-512, scoped names included', async () => {
   await using registry = npmRegistry({ url: `${verdaccio.url}/`, token: 'anybody' })
   const first = await packNpm(temporary.folder, '@s/taken', '1.0.0')
   await registry.upload(first, latest)
@@ -290,7 +290,7 @@ test('a page that claims success is not an answer', async () => {
   await inVirtualTime(kernel.clock, () => stub.active() > 0, refused)
 })
 
-test('an upload that is redirected is sent once, and the error names the other address', async () => {
+test('an upload that is redirected is sent once, and the error names the target', async () => {
   const location = 'https://moved.example/a'
   await using stub = await startStub((request, response) => {
     request.resume()

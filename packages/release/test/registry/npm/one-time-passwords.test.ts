@@ -38,7 +38,7 @@ function answering(
   return prompt
 }
 
-test('14 OT1, OT2 an expired one-time password is asked for again, once for all uploads', async () => {
+test('OT1, OT2 an expired one-time password is asked for again, once for all uploads', async () => {
   await using tree = await scratch()
   let right = '111'
   await using server = await startRegistry((otp) => otp === right)
@@ -57,7 +57,7 @@ test('14 OT1, OT2 an expired one-time password is asked for again, once for all 
   assert.equal(prompt.asked, 2)
 })
 
-test('14 OT3 without an answer, and without a person, the refusal stands', async () => {
+test('OT3 without an answer, and without a person, the refusal stands', async () => {
   await using tree = await scratch()
   await using server = await startRegistry(() => false)
   const packed = await packNpm(tree.folder, 'a', '1.0.0')
@@ -70,7 +70,7 @@ test('14 OT3 without an answer, and without a person, the refusal stands', async
   }
 })
 
-test('14 a registry that wants a login in the browser: its address is shown and waited for', async () => {
+test('a registry that requires a login in the browser: its address is shown, and the login is awaited', async () => {
   await using tree = await scratch()
   await using server = await startRegistry(
     (otp) => otp === 'from-browser',

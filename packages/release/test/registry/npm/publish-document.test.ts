@@ -24,7 +24,7 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 for (const name of ['plain', '@scope/name']) {
-  test(`${name}: byte by byte what the npm client sends`, async () => {
+  test(`${name}: the same bytes that the npm client sends`, async () => {
     await using temporary = await scratch()
     const packed = await packNpm(temporary.folder, name, '1.2.3-rc.1', {
       description: 'With "quotes", ü and \u0000',
@@ -80,7 +80,7 @@ test('a readme and a provenance bundle are put where the registry looks for them
   })
 })
 
-test('an archive that is not what was packed is never sent to its end', async () => {
+test('an archive that differs from the packed one is never sent to its end', async () => {
   await using temporary = await scratch()
   const packed = await packNpm(temporary.folder, 'a', '1.0.0')
   const document = publishDocument(packed, { registry: 'https://r.example/', distTag: 'latest' })

@@ -7,7 +7,7 @@ import { multipartBody } from '../../../src/registry/pypi/multipart.ts'
 import { parseForm } from '../../../src/testing/multipart-form.ts'
 import { artifactOf, scratch } from '../../support/packed.ts'
 
-test('what is made here is read there: fields, file and length', async () => {
+test('a document made here is parsed by the stub: fields, file and length', async () => {
   await using temporary = await scratch()
   const file = path.join(temporary.folder, 'a-1.0.0.tar.gz')
   await fc.assert(

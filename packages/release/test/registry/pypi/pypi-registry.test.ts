@@ -84,7 +84,7 @@ test('scenario 88: the second of two files gets lost, or its answer: each is tak
   }
 })
 
-test('other content under a file name is a conflict', async () => {
+test('different content under a file name is a conflict', async () => {
   await using pypi = await startPypi()
   await using temporary = await scratch()
   await using others = await scratch()
@@ -116,7 +116,7 @@ test('scenario 94: a Python package is waited for until both files show', async 
   assert.ok(seen.waited >= 59_000)
 })
 
-test('no tags, no deprecation: said clearly, with what to do instead', async () => {
+test('no tags, no deprecation: reported clearly, with the alternative', async () => {
   await using registry = pypiRegistry({ url: 'https://pypi.org' })
   assert.equal((await registry.tags()).size, 0)
   await assert.rejects(registry.deprecate('Demo.Package', '1.0.0'), (error) => {
