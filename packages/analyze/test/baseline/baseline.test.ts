@@ -20,7 +20,7 @@ function baselineOf(...findings: Finding[]): Baseline {
 
 const all = (): boolean => true
 
-test('what is in the baseline is known, the rest is new, what is gone is fixed', () => {
+test('baseline: recorded findings are known, others are new, missing ones are fixed', () => {
   const baseline = baselineOf(finding('aa'), finding('bb'))
   const { findings, fixed } = compareWithBaseline([finding('bb'), finding('cc')], baseline, all)
   assert.deepEqual(
@@ -33,7 +33,7 @@ test('what is in the baseline is known, the rest is new, what is gone is fixed',
   )
 })
 
-test('I2: what was not looked at is not fixed, and stays', () => {
+test('I2: a finding in a file that was not analysed is not fixed, and stays', () => {
   const baseline = baselineOf(finding('aa', 'a.ts'), finding('bb', 'b.ts'))
   const onlyA = ({ file }: { file: string }): boolean => file === 'a.ts'
   assert.deepEqual(
@@ -46,7 +46,7 @@ test('I2: what was not looked at is not fixed, and stays', () => {
   )
 })
 
-test('I3: the file is sorted, has a line for each entry, and is read as it was written', () => {
+test('I3: the file is sorted, has a line for each entry, and is read back unchanged', () => {
   const baseline = baselineOf(finding('bb', 'b.ts'), finding('aa', 'b.ts'), finding('cc', 'a.ts'))
   const text = formatBaseline(baseline)
   assert.deepEqual(

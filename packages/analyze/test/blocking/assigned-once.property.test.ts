@@ -60,18 +60,18 @@ test('one assignment of any form counts as one, whatever is around the name', ()
   )
 })
 
-test('what is not an assignment does not count', () => {
+test('text that only resembles an assignment does not count', () => {
   for (const text of ['x == 1', 'x => 1', 'o.x = 1', 'ax = 1', '$x = 1', 'x$ = 1', 'x != 1', 'x']) {
     assert.equal(isAssignedTwice(`x = 0; ${text}`, 'x'), false, text)
   }
 })
 
-test('compound assignments and those over a line end count', () => {
+test('compound assignments and assignments over a line end count', () => {
   for (const text of ['x += 1', 'x ||= 1', 'x &&= 1', 'x ??= 1', 'x\n  = 1', 'x|=1', '{x= 1}']) {
     assert.equal(isAssignedTwice(`x = 0; ${text}`, 'x'), true, text)
   }
 })
 
-test('a name that is missing is not looked for', () => {
+test('a name that is missing is not searched', () => {
   assert.equal(isAssignedTwice('x = 1', ''), true)
 })

@@ -40,7 +40,7 @@ for (const [text, name, expected] of cases) {
   test(`${name} in ${JSON.stringify(text)}`, () => assert.deepEqual(values(text, name), expected))
 }
 
-test('only what is inside counts', () => {
+test('only assignments inside the node count', () => {
   const text = 'x = 1; { x = 2 } x = 3'
   const { program } = parseSource('/a.ts', text)
   const block = program.body.find(({ type }) => type === 'BlockStatement')

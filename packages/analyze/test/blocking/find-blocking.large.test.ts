@@ -5,7 +5,7 @@ import { pathTo } from '../../src/blocking/syntax.ts'
 import { loadCatalogue } from '../../src/models/load.ts'
 import { programOf } from './program.ts'
 
-test('a file that is one long list of functions is looked at call by call', async () => {
+test('a file that is one long list of functions is searched call by call', async () => {
   const count = 1_000
   const functions = Array.from(
     { length: count },
@@ -17,7 +17,7 @@ test('a file that is one long list of functions is looked at call by call', asyn
   assert.equal(found.at(-1)?.function, `f${count - 1}`)
 })
 
-test('a long list with holes is looked through', () => {
+test('a long list with holes is searched', () => {
   const holes = ','.repeat(100)
   const text = `const list = [${holes} a, b]`
   const { files } = programOf({ 'a.js': text })

@@ -269,7 +269,7 @@ for (const [name, code, expected] of cases) {
   test(name, () => assert.deepEqual(short(code), expected))
 }
 
-test('a command may wait: it serves no other caller', () => {
+test('a command line tool may block: it serves no other caller', () => {
   const code = `import fs from 'fs'\nexport async function run(file) { return fs.readFileSync(file) }`
   assert.deepEqual(short({ 'bin/run.ts': code }), ['B101 note'])
   assert.deepEqual(short({ 'src/tool.ts': `#!/usr/bin/env node\n${code}` }), ['B101 note'])

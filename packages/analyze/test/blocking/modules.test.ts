@@ -24,12 +24,12 @@ test('files are found with and without their endings', () => {
   assert.equal(finder.resolve(at('src/index.ts'), 'lodash'), undefined)
 })
 
-test('what is imported, without types', () => {
+test('imports are resolved without types', () => {
   assert.deepEqual(paths(finder.importsOf(at('src/index.ts'))), ['src/c.ts', 'src/d/index.ts'])
   assert.deepEqual(paths(finder.importsOf(at('lib/a.js'))), ['lib/b.js'])
 })
 
-test('what is passed on', () => {
+test('re-exports are resolved', () => {
   assert.deepEqual(paths(finder.passedOnBy(at('src/index.ts'))), ['src/c.ts', 'src/d/index.ts'])
   assert.deepEqual(paths(finder.passedOnBy(at('index.js'))), ['lib/a.js'])
   assert.deepEqual(paths(finder.passedOnBy(at('lib/a.js'))), [])

@@ -146,7 +146,7 @@ test('a pattern that a module puts together as it is loaded', () => {
   assert.deepEqual(levels(code), ['B105 warning'])
 })
 
-test('a part that is assigned again is what the module made of it', () => {
+test('a part that is assigned again has the value that the module computed', () => {
   const code = (second: string): string => `let part = 'a'
     part = '${second}'
     const id = new RegExp('^' + part + '$')
@@ -155,7 +155,7 @@ test('a part that is assigned again is what the module made of it', () => {
   assert.deepEqual(levels(code('[\\\\w-]+_.+')), ['B105 warning'])
 })
 
-test('a slow part that is assigned again is not what the pattern is made of', () => {
+test('a slow part that is assigned again does not make the pattern slow', () => {
   const code = `let part = '[\\\\w-]+_.+'
     part = 'a'
     const id = new RegExp('^' + part + '$')
@@ -163,7 +163,7 @@ test('a slow part that is assigned again is not what the pattern is made of', ()
   assert.deepEqual(levels(code), [])
 })
 
-test('the message says how slow, on what, and whose input it is', () => {
+test('the message names the growth, the pattern and the origin of the input', () => {
   const program = programOf({
     'src/a.ts': `export function check(id) { return ${quadratic}.test(id) }`,
   })

@@ -18,7 +18,7 @@ test('a failure is reported, and does not fail the analysis', async () => {
   assert.equal(diagnostics[0]!.isIncomplete, true)
 })
 
-test('they are not asked when only others are wanted', async () => {
+test('blocking rules are not evaluated when only other rules are selected', async () => {
   const results = runBlocking(broken, await loadCatalogue(), ['H101'])
   assert.deepEqual(results, { findings: [], diagnostics: [] })
 })

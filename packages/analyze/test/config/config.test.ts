@@ -32,7 +32,7 @@ test('everything can be set; rules are named by id or by name', () => {
   assert.deepEqual(parseConfig('{}'), {})
 })
 
-test('what is not understood is reported, with what was probably meant', () => {
+test('an unknown setting is reported, with a suggestion', () => {
   const cases: [value: unknown, problem: RegExp, suggestion?: string][] = [
     [[], /^must be an object, not \[\]$/],
     [null, /^must be an object, not null$/],
@@ -61,7 +61,7 @@ test('what is not understood is reported, with what was probably meant', () => {
   assert.match(broken.problem, /^is not JSON \(/)
 })
 
-test('the schema for editors refuses what we refuse', () => {
+test('the schema for editors refuses what the loader refuses', () => {
   for (const value of [
     { exlude: [] },
     { level: 'warn' },

@@ -37,7 +37,7 @@ test('without one everything is default', async (t) => {
   assert.deepEqual(await loadConfig(folder), { file: undefined, folder, config: {} })
 })
 
-test('a named file must be there; one that is not understood says where and what was meant', async (t) => {
+test('a named file must exist; a file with an unknown setting is reported with place and suggestion', async (t) => {
   const folder = await project(t, { 'odd.json': '{ "exlude": [] }' })
   await assert.rejects(loadConfig(folder, 'missing.json'), (error) => {
     assert.ok(isError(error, 'HDL_ANALYZE_CONFIG'))

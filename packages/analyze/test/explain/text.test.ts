@@ -4,7 +4,7 @@ import { rulePage, rulePages } from '../../src/explain/pages.ts'
 import { pageLines, pageList } from '../../src/explain/text.ts'
 import { plainText, textOf } from '../support/report.ts'
 
-test('a page says what, why, how it goes wrong, how it looks without it, and the ways out', () => {
+test('a page has the rule, the reason, a bad example, a good example, and the repairs', () => {
   const text = textOf(pageLines(rulePage('H502')!, plainText))
   assert.match(text, /^H502 reset-then-fill\nAtomicity gap, error at most\n/)
   const titles = [

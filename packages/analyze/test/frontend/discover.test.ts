@@ -37,14 +37,14 @@ test('a file that is named is taken, whatever would leave it out', (t) => {
   ])
 })
 
-test('globs choose among what a folder would give', (t) => {
+test('globs select among the files of a folder', (t) => {
   const root = sample(t)
   assert.deepEqual(found(root, ['**/*.tsx']), ['src/deep/b.tsx'])
   assert.deepEqual(found(root, ['src/*.{ts,js}']), ['src/a.ts'])
   assert.deepEqual(found(root, ['.'], ['src/deep/**', 'scripts/**']), ['src/a.ts'])
 })
 
-test('what git ignores is left out, also by patterns above the folder', (t) => {
+test('files that git ignores are left out, also by patterns above the folder', (t) => {
   const root = sample(t, {
     '.git/HEAD': '',
     '.gitignore': 'generated/\n',

@@ -35,7 +35,7 @@ for (const [pattern, path, isFolder, expected] of cases) {
   })
 }
 
-test('the last pattern that fits wins, and those of inner folders come later', () => {
+test('the last matching pattern wins, and patterns of inner folders come later', () => {
   const outer = IgnoreRules.none.below('/root', '*.ts\n!keep.ts\n')
   assert.ok(outer.ignores('/root/a.ts', false))
   assert.ok(!outer.ignores('/root/keep.ts', false))

@@ -9,7 +9,7 @@ test('lines end as JavaScript ends them', () => {
   assert.deepEqual([...lineStarts('')], [0])
 })
 
-test('positions outside of the text are those of its ends', () => {
+test('positions outside of the text are moved to its ends', () => {
   const starts = lineStarts('ab\ncd')
   assert.deepEqual(positionIn(starts, -5), { line: 1, column: 1 })
   assert.deepEqual(positionIn(starts, 5), { line: 2, column: 3 })

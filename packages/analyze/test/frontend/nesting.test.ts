@@ -15,7 +15,7 @@ test('brackets in strings, templates, comments and regular expressions do not ad
   for (const text of texts) assert.ok(estimateNesting(text, unlimited) < 12, text)
 })
 
-test('many statements after each other are not deep', () => {
+test('many consecutive statements are not deep', () => {
   const statements = 'const a = b ? c : d; if (!e) { f(g, h) } else { i = j }\n'.repeat(500)
   assert.ok(estimateNesting(`{${statements.replaceAll(' else { i = j }', '')}}`, unlimited) < 20)
 })

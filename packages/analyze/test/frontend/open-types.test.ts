@@ -157,7 +157,7 @@ for (const compiler of [seven, six]) {
     assert.equal(broken.at('a.ts', 'clear')?.container, 'Map')
   })
 
-  test(`${kind}: files that changed are asked about as they are now`, (t) => {
+  test(`${kind}: changed files are checked with their new text`, (t) => {
     const { types, root, at } = asking(t, [compiler])
     assert.equal(at('main.ts', 'acquire')?.container, 'Lock')
     const changed = inherited(program['lock.ts'])

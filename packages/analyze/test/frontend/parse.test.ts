@@ -48,14 +48,14 @@ test('offsets count UTF-16 units of the text without its byte order mark', () =>
   assert.deepEqual(parsed.lineAt(call.start), { line: 2, column: 1 })
 })
 
-test('I1: what cannot be read is an error with its place, and the program is empty', () => {
+test('I1: a file that cannot be parsed is an error with its place, and its program is empty', () => {
   const { program, errors } = parseSource('a.ts', 'const a = 1\nconst {')
   assert.deepEqual(program.body, [])
   assert.equal(errors.length, 1)
   assert.ok(errors[0]!.start >= 12)
 })
 
-test('I1: what can be read in spite of an error is whole', () => {
+test('I1: a file that can be read in spite of an error is complete', () => {
   const { program, errors } = parseSource('a.ts', 'let a; let a = 1; break')
   assert.equal(program.body.length, 3)
   assert.ok(errors.length <= 1)

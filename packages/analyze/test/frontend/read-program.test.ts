@@ -51,7 +51,7 @@ test('nothing of the rest is lost when files cannot be read', async (t) => {
   )
 })
 
-test('with a cache only what changed is parsed again', async (t) => {
+test('with a cache only changed files are parsed again', async (t) => {
   const { root, read } = reading(t, { 'a.ts': 'let a', 'b.ts': 'let b', 'c.ts': 'let c' })
   const cache = new SourceCache()
   const first = await read(cache)
@@ -87,7 +87,7 @@ test('a file that was touched, or changed and changed back, keeps its tree', asy
   assert.equal(second.diagnostics[0]?.kind, 'parse-error')
 })
 
-test('text that is newer than the disk is read instead, and kept as long as it is the same', async (t) => {
+test('text that is newer than the disk is used, and kept while it is the same', async (t) => {
   const root = tempFolder(t, { 'a.ts': 'let a' })
   const file = path.join(root, 'a.ts')
   const cache = new SourceCache()

@@ -30,7 +30,7 @@ test('invalid UTF-8 is read with replacements, and that is reported', (t) => {
   assert.match(source.warning ?? '', /not valid UTF-8/)
 })
 
-test('what is not text, too large or made by a machine is left out with its reason', (t) => {
+test('binary, too large and generated files are left out with the reason', (t) => {
   const folder = tempFolder(t, {
     'video.ts': Uint8Array.of(0x47, 0x40, 0, 0x10),
     'large.ts': Buffer.alloc(maximumBytes + 1, 'a\n'),

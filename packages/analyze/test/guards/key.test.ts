@@ -30,11 +30,11 @@ const each = program
   .replace('STATE', 'clients.get(key)')
   .replace('WRITE', 'clients.set(key, await connect())')
 
-test('a guard by key does not protect what is one for all keys', async () => {
+test('a guard by key does not protect state shared by all keys', async () => {
   assert.equal(await racesIn(one.replace('CHOSEN', 'key')), 1)
 })
 
-test('a guard by key protects what has the key', async () => {
+test('a guard by key protects the state of that key', async () => {
   assert.equal(await racesIn(each.replace('CHOSEN', 'key')), 0)
 })
 

@@ -70,7 +70,7 @@ test('the promise of an async block that is stored at once reserves', async () =
   assert.deepEqual(await races(source), [])
 })
 
-test('what the owner hangs on a shared promise is not run by those who wait for it', async () => {
+test('callbacks that the owner adds to a shared promise are not run by its waiters', async () => {
   const source = `export class Driver {
   #ready = false
   #init: Promise<void> | undefined
@@ -89,7 +89,7 @@ test('what the owner hangs on a shared promise is not run by those who wait for 
   assert.deepEqual(await races(source), [])
 })
 
-test('those who wait for what is reserved are not in the window', async () => {
+test('callers that wait for a reservation are not in the window', async () => {
   const source = `export class Link {
   ready = false
   readying: Promise<void> | undefined

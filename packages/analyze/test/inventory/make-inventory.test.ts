@@ -84,7 +84,7 @@ export const pack = job({ name: 'pack', place: 'thread', module: import.meta.url
   assert.ok(entryPoints.some(({ tag, name }) => tag === 'THREAD' && name === 'job pack'))
 })
 
-test('what runs in a thread holds no loop', () => {
+test('code in a thread does not block the loop', () => {
   assert.equal(section('src/writer-thread.ts').runsIn, 'thread')
   assert.deepEqual(section('src/writer-thread.ts').risk, [])
   assert.deepEqual(inventory.summary.threadFiles, ['src/writer-thread.ts'])
@@ -102,7 +102,7 @@ test('hot spots are ordered by reach', () => {
   )
 })
 
-test('the matrix has a row for each file, with what is left on the loop', () => {
+test('the matrix has a row for each file, with the work left on the loop', () => {
   const rows = inventory.matrix.map(({ component, loop, remaining }) => [
     component,
     loop.join(', '),
@@ -138,7 +138,7 @@ test('a matrix of many files is one of folders', async () => {
   )
 })
 
-test('what must be so while it runs is reported with its place', () => {
+test('a runtime invariant is reported with its place', () => {
   assert.deepEqual(
     inventory.invariants.map(({ text, at }) => [
       text.slice(0, 24),

@@ -40,7 +40,7 @@ test('the parts come in the order of the document', () => {
   ])
 })
 
-test('a section shows the entry points, what is inside them, and the risk', () => {
+test('a section shows the entry points, their calls, and the risk', () => {
   assert.deepEqual(part(inventoryMarkdown(inventory), '## 3. `src/server.ts`'), [
     'File: [src/server.ts](src/server.ts)',
     '- **[LOOP]** `when the module is loaded` (line 1)',
@@ -63,7 +63,7 @@ test('a section shows the entry points, what is inside them, and the risk', () =
   ])
 })
 
-test('a hot spot says the way to it and what to call instead', () => {
+test('a hot spot shows the call path and the replacement', () => {
   const lines = part(inventoryMarkdown(inventory), '## Hot spots by reach')
   assert.equal(
     lines[1],
@@ -71,7 +71,7 @@ test('a hot spot says the way to it and what to call instead', () => {
   )
 })
 
-test('the summary names what is left and counts what is elsewhere', () => {
+test('the summary names the remaining work and counts the work elsewhere', () => {
   assert.deepEqual(part(inventoryMarkdown(inventory), '## Summary: what still runs on the loop?'), [
     '- Orchestration: 12 entry points in 4 files.',
     '- **[CPU/LOOP]** `execSync()` in [src/render.ts:5](src/render.ts#L5)',
@@ -86,7 +86,7 @@ test('links can start from another folder', () => {
   assert.doesNotMatch(text, /\]\(src\//)
 })
 
-test('without lines it changes only with what it says', async () => {
+test('without line numbers the document changes only with its content', async () => {
   const moved = { ...service, 'src/server.ts': `\n\n${service['src/server.ts']}` }
   const later = makeInventory(programOf(moved), await loadCatalogue())
   const options = { withLines: false }

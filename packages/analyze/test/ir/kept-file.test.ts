@@ -44,7 +44,7 @@ function usedAndRestored(files: readonly ParsedFile[]): { before: string[]; afte
   return { before, after: shapes() }
 }
 
-test('I1: what was linked, summarised and asked about is as lowering made it again', () => {
+test('I1: a kept file equals a newly lowered one after linking, summaries and types', () => {
   fc.assert(
     fc.property(sources, (program) => {
       const parsed = [...textsOf(program)].map(([name, text]) =>

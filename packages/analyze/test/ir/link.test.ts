@@ -36,7 +36,7 @@ class Right extends Left { go() { super.step(); this.run() } }`,
   assert.deepEqual(targetsIn(files, 'Right.go'), ['Left.step', 'Base.run'])
 })
 
-test('methods are found on what a field was constructed from or declared as', () => {
+test('methods are found on the class that a field was constructed from or declared as', () => {
   const files = {
     'a.ts': `export class Store { put() {} }\nexport class Index { find() {} }`,
     'b.ts': `import { Store } from './a.ts'
@@ -58,7 +58,7 @@ test('a method name that one class has is a guess, and marked', () => {
   assert.deepEqual(targetsIn(files, 'go'), ['A.persistEverything'])
 })
 
-test('what is not of the program is an external symbol', () => {
+test('a name from outside of the program is an external symbol', () => {
   const files = {
     'a.ts': `import fs, { readFileSync as read } from 'node:fs'\nimport * as os from 'os'
 function go() { read('x'); fs.promises.readFile('x'); os.cpus(); setTimeout(go, 1) }`,
@@ -94,7 +94,7 @@ test('state of another module is the same location', () => {
   assert.equal(containers[0], containers[1])
 })
 
-test('names that are made of each other, or of themselves, lead nowhere', () => {
+test('names that are defined by each other, or by themselves, resolve to nothing', () => {
   const files = {
     'a.js': `var a = new b()\nvar b = new a()\nvar c = new c()\nexports.d = new d.E()
 var d = require('./b')\nfunction main() { a.go(); b.go(); c.go(); d.go() }`,
@@ -126,7 +126,7 @@ export async function main() { await make(); own.step(); setTimeout(() => main()
   assert.ok(count >= 8, String(count))
 })
 
-test('what is outside of the process is one location, whichever file names it', () => {
+test('state outside of the process is one location, whichever file names it', () => {
   const check = (name: string, quote: string) => `import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 export async function ${name}() {

@@ -26,7 +26,7 @@ test('only files with another tree are lowered again', () => {
   assert.equal(newB?.units[1]?.name, 'c')
 })
 
-test('I1: what is in a program is in no other', () => {
+test('I1: a file of one program is in no other program', () => {
   const known = new LoweredFiles()
   const first = build([stays], known)
   assert.notEqual(build([stays], known).program.files[0], first.program.files[0])
@@ -35,7 +35,7 @@ test('I1: what is in a program is in no other', () => {
   assert.equal(known.take(stays), undefined)
 })
 
-test('what could not be followed in a file is reported each time', () => {
+test('code that could not be followed in a file is reported each time', () => {
   const known = new LoweredFiles()
   const deep = parseSource('/program/deep.ts', `f(${'['.repeat(700)}${']'.repeat(700)})`)
   const first = build([deep], known)

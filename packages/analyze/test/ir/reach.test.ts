@@ -6,7 +6,7 @@ function reachOf(source: string, name: string): string[] {
   return [...unitNamed(programOf({ 'a.ts': source }), name).reach.keys()].sort()
 }
 
-test('handlers, timers, exports and the top level are roots, and what they call has their reach', () => {
+test('handlers, timers, exports and the top level are roots, and functions they call have their reach', () => {
   const source = `
 class Poller {
   start() { setInterval(() => this.#poll(), 1000); socket.on('open', this.onOpen) }

@@ -122,7 +122,7 @@ test('a code action writes the sketch of a repair above the line, or accepts the
       assert.match(text, /^\s*\/\//, 'only comments are written')
 })
 
-test('L1: what changes during an analysis starts one more, however much it is', async () => {
+test('L1: changes during an analysis start one more analysis, however many they are', async () => {
   const texts: (string | undefined)[] = []
   const gates: (() => void)[] = []
   const { server } = serve(async (overlays) => {

@@ -24,7 +24,7 @@ function problem(text: string): string {
   return 'none'
 }
 
-test('a right file passes as it is', () => {
+test('a valid file passes unchanged', () => {
   assert.deepEqual(checkModelFile('models.json', file([entry])).entries, [entry])
 })
 

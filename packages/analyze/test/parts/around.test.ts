@@ -41,7 +41,7 @@ async function foundIn(root: string, wanted?: readonly string[]): Promise<Analys
   })
 }
 
-test('what has nothing to do with what is wanted is not read', async (t) => {
+test('unrelated files are not read', async (t) => {
   const root = program(t, [
     ['a', 'b'],
     ['c', 'd'],
@@ -54,7 +54,7 @@ test('what has nothing to do with what is wanted is not read', async (t) => {
   assert.ok(findings.length > 0)
 })
 
-test('property: what is found in wanted files is what is found in them with everything', async (t) => {
+test('property: findings in wanted files are the same as with all files', async (t) => {
   const name = fc.constantFrom(...packages)
   const property = fc.asyncProperty(
     fc.array(fc.tuple(name, name), { maxLength: 6 }),

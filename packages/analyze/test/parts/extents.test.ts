@@ -38,7 +38,7 @@ test('there is none outside of the function, for an unknown name, or in another 
   assert.equal(extentOf(1, 'outer', 'b.ts'), undefined)
 })
 
-test('the findings of one file do not disturb each other', () => {
+test('findings of one file do not affect those of another', () => {
   const findings = [
     { file: 'a.ts', line: 3, function: 'outer' },
     { file: 'a.ts', line: 6, function: 'other' },

@@ -18,7 +18,7 @@ async function partsIn(t: TestContext, files: Files): Promise<readonly (readonly
 
 const manifest = (name: string): string => JSON.stringify({ name, main: 'index.js' })
 
-test('packages that import nothing of each other are parts of their own', async (t) => {
+test('packages that do not import each other are separate parts', async (t) => {
   const parts = await partsIn(t, {
     'a/package.json': manifest('a'),
     'a/index.js': "import './other.js'",
@@ -55,7 +55,7 @@ test('every way to import joins two packages', async (t) => {
   }
 })
 
-test('a package inside another one is joined to who imports its folder', async (t) => {
+test('a package inside another one belongs to the part that imports its folder', async (t) => {
   const parts = await partsIn(t, {
     'package.json': manifest('all'),
     'index.js': "import './plugins/a'",

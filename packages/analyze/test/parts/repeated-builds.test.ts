@@ -39,7 +39,7 @@ test('one defect in two builds of a source is reported once', async () => {
   assert.match(findings[1]!.evidence.at(-1)!, /reported at dist\/cjs\/log\.js:\d+/)
 })
 
-test('the source is reported rather than what is built of it', async () => {
+test('the source is reported, not its build output', async () => {
   const findings = await findIn({ 'dist/log.js': log('Log'), 'src/log.ts': log('Log') })
   assert.deepEqual(levelsOf(findings), ['dist/log.js note', 'src/log.ts warning'])
 })
@@ -69,7 +69,7 @@ test('equal findings in two folders that are not builds are both reported', asyn
   assert.deepEqual(levelsOf(findings), ['src/disk/log.js warning', 'src/net/log.js warning'])
 })
 
-test('a function with other text in the second build is reported', async () => {
+test('a function with different text in the second build is reported', async () => {
   const other = log('Log').replace('    await write', '    trace(line)\n    await write')
   const findings = await findIn({ 'dist/cjs/log.js': log('Log'), 'dist/esm/log.js': other })
   assert.deepEqual(levelsOf(findings), ['dist/cjs/log.js warning', 'dist/esm/log.js warning'])

@@ -84,7 +84,7 @@ test('I2: the longest parts are begun first', async (t) => {
   assert.deepEqual(results, parts)
 })
 
-test('a part in a thread is what its texts were, not what the disk has', async (t) => {
+test('a part in a thread has the texts of its files at the start, not those on the disk', async (t) => {
   const { parts, context } = await threeParts(t)
   const [a] = parts
   const texts = new SourceTexts(new Map([[a![0]!, '']]))
@@ -93,7 +93,7 @@ test('a part in a thread is what its texts were, not what the disk has', async (
   assert.deepEqual(result!.files, a)
 })
 
-test('what is wanted is wanted in threads, too', async (t) => {
+test('the selection of files applies in threads, too', async (t) => {
   const { parts, context } = await threeParts(t)
   const options = { ...context.options, rules: ['H505'] }
   const results = await runParts(parts, inThreads(t, { ...context, options }))
@@ -113,7 +113,7 @@ test('a caller that gives up gets its own reason', async (t) => {
   await assert.rejects(running, reason)
 })
 
-test('what fails in a thread fails as it does here', async (t) => {
+test('an error in a thread is the same as on the loop', async (t) => {
   const { parts, context } = await threeParts(t)
   const options = { ...context.options, models: ['/nowhere/model.json'] }
   const running = runParts(parts, inThreads(t, { ...context, options }))

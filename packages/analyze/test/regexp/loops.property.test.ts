@@ -79,7 +79,7 @@ test('a search for an anchored pattern takes a few steps at every place but the 
   )
 })
 
-test('what may match elsewhere is not anchored', () => {
+test('a pattern that may match elsewhere is not anchored', () => {
   for (const [source, mode = ''] of [['^a', 'm'], ['^a|b'], ['(?:^a)?b'], ['a^'], ['(?=^)a']]) {
     assert.ok(!isAnchored(parsePattern(source as string, mode).tree))
   }

@@ -20,7 +20,7 @@ function compile(source: string, mode: string): RegExp | undefined {
   }
 }
 
-test('it matches what V8 matches, with the same groups', () => {
+test('the matcher finds the same matches and groups as V8', () => {
   fc.assert(
     fc.property(pattern, flags, text, (source, mode, input) => {
       const native = compile(source, mode)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { NumberStack } from '../../src/regexp/number-stack.ts'
 
-test('it gives what an array would give, however much is in it', () => {
+test('it returns the same values as an array, whatever its size', () => {
   const pushes = fc.array(fc.integer(), { maxLength: 400 })
   const rounds = fc.array(fc.tuple(pushes, fc.nat(400)), { maxLength: 8 })
   fc.assert(
@@ -22,7 +22,7 @@ test('it gives what an array would give, however much is in it', () => {
   )
 })
 
-test('what is cut off is gone', () => {
+test('values that were cut off are gone', () => {
   const stack = new NumberStack()
   for (const value of [1, 2, 3]) stack.push(value)
   stack.size = 1

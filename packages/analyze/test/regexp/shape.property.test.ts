@@ -5,7 +5,7 @@ import { isNeverSlow } from '../../src/regexp/shape.ts'
 import { regExpVerdict } from '../../src/regexp/verdict.ts'
 import { pattern } from './patterns.ts'
 
-test('what is never slow is not judged to be slow, whatever the input is', () => {
+test('a pattern that is never slow is not judged slow, for any input', () => {
   const flags = fc.constantFrom('', 'i', 'm', 'y', 'u')
   fc.assert(
     fc.property(pattern, flags, fc.boolean(), fc.boolean(), (source, mode, a, b) => {
@@ -23,6 +23,6 @@ test('one loop behind an anchor is never slow, in a search it may be', () => {
   assert.ok(!isNeverSlow('^(a+)+$', ''))
 })
 
-test('what cannot be modelled is not reported', () => {
+test('a pattern that cannot be modelled is not reported', () => {
   assert.ok(isNeverSlow('(', ''))
 })

@@ -82,7 +82,7 @@ test('the attack string makes the steps grow as the verdict says', () => {
   }
 })
 
-test('what cannot be judged is unknown, not harmless', () => {
+test('a pattern that cannot be judged is unknown, not harmless', () => {
   assert.equal(regExpVerdict('(', '').kind, 'unknown')
   assert.equal(regExpVerdict('[\\q{ab|c}]+x', 'v').kind, 'unknown')
   assert.equal(regExpVerdict('[a-z]{600}y*', '').kind, 'unknown')

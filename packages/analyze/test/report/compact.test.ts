@@ -28,7 +28,7 @@ test('findings of one rule about the same state are one line', () => {
   assert.match(lines[1]!, / Also at src\/client\.ts:40\./)
 })
 
-test('what is below the level is mentioned', () => {
+test('findings below the level are mentioned', () => {
   const [summary] = compactReport(sampleReport({ findings: [], belowLevel: 3 }))
   assert.match(summary!, /^no findings .*; 3 below the level are not shown/)
 })

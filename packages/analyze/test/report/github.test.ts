@@ -16,7 +16,7 @@ test('a finding is one command with file, lines and title; the message has its l
   assert.doesNotMatch(line!, /\n/)
 })
 
-test('notes are notices; what is known is left out; what is incomplete is an error', () => {
+test('notes are notices; known findings are left out; an incomplete analysis is an error', () => {
   const note = sampleFinding(sampleText, { level: 'note' })
   const lines = githubReport(
     sampleReport({
@@ -42,7 +42,7 @@ test('an act in another file does not make a range', () => {
   assert.match(line!, /^::error file=src\/client\.ts,line=12,title=/)
 })
 
-test('what the program is called cannot end the command or add a property', () => {
+test('names in the program cannot end the command or add a property', () => {
   assert.equal(escapeData('50%\r\n::error::x'), '50%25%0D%0A::error::x')
   assert.equal(escapeProperty('a,b:c%\n'), 'a%2Cb%3Ac%25%0A')
 })

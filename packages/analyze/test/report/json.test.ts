@@ -16,7 +16,7 @@ function document(...args: Parameters<typeof sampleReport>): Record<string, unkn
   return JSON.parse(JSON.stringify(jsonReport(sampleReport(...args)))) as Record<string, unknown>
 }
 
-test('the document is what its schema says', () => {
+test('the document matches its schema', () => {
   const finding = sampleFinding()
   const all = document({
     findings: [
@@ -56,7 +56,7 @@ test('the schema knows every class', () => {
   assert.deepEqual(schema.$defs.finding.properties.class.enum, [...findingClasses])
 })
 
-test('a finding has what the command line promises, with the lines of check and act', () => {
+test('a finding has the promised fields, with the lines of check and act', () => {
   const { version, findings, summary } = jsonReport(sampleReport())
   assert.equal(version, 1)
   const [finding] = findings

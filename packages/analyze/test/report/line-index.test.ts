@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LineIndex } from '../../src/report/line-index.ts'
 
-test('lines have no end, whatever it is; others are empty', () => {
+test('lines exclude their line end, whatever it is; empty lines stay', () => {
   const index = new LineIndex('\ufeffone\r\ntwo\nthree\rfour')
   assert.deepEqual(
     [0, 1, 2, 3, 4, 5].map((n) => index.line(n)),

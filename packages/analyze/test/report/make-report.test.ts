@@ -51,7 +51,7 @@ test('rules can be switched off or get another level, before anything else is de
   assert.deepEqual([ids(lower), lower.report.belowLevel], [[], 1])
 })
 
-test('what is below the level is counted; the baseline has what can fail', () => {
+test('findings below the level are counted; the baseline has those that can fail', () => {
   const findings = [
     sampleFinding(),
     sampleFinding(sampleText, { level: 'note', fingerprint: 'ab' }),
@@ -101,7 +101,7 @@ test('unused suppressions are reported in files that were read whole, with the u
   assert.deepEqual(ids(make(analysisOf([], files, { diagnostics }))), [])
 })
 
-test('an entry of the baseline is fixed where it was looked for, or where the file is gone', () => {
+test('an entry of the baseline is fixed only where the analysis searched, or where the file is gone', () => {
   const { baseline } = make(analysisOf([sampleFinding()]))
   const fixed = (options: Partial<ReportOptions>, files?: Record<string, string>): number =>
     make(analysisOf([], files), { baseline, ...options }).report.fixed.length

@@ -77,7 +77,7 @@ L14: this.#session = session                                ← (not a checkpoin
   )
 })
 
-test('what the program is called cannot end a cell, a code span or a fence', () => {
+test('names in the program cannot end a cell, a code span or a fence', () => {
   const hostile = sampleFinding(sampleText, {
     shared: [{ name: 'a|b`c', scope: 'entry', writers: [], readers: [], guard: 'x | y\nz' }],
     fixes: [{ ...sampleFinding().fixes[0]!, sketch: 'const x = `\n```\n## no heading`' }],
@@ -88,7 +88,7 @@ test('what the program is called cannot end a cell, a code span or a fence', () 
   assert.equal(code('`'), '`` ` ``')
 })
 
-test('names in sentences are not tags and not emphasis; code in them stays as it is', () => {
+test('names in sentences cannot become tags or emphasis; code in them stays unchanged', () => {
   assert.equal(
     prose('a <b> calls __c, `x < y` and `d_e`'),
     'a \\<b> calls \\_\\_c, `x < y` and `d_e`',
@@ -121,7 +121,7 @@ test('an act in another file, and a step there, are reported with their file', (
   assert.match(text, /src\/other\.ts L14: +← \(not a checkpoint: the act\)/)
 })
 
-test('the report leaves out what is known, and names what was suppressed, fixed and left out', () => {
+test('the report leaves out known findings, and names suppressed, fixed and skipped ones', () => {
   const finding = sampleFinding()
   const text = markdownReport(
     sampleReport({

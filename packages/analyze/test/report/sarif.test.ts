@@ -130,7 +130,7 @@ test('with a baseline, results are new or unchanged; without one they say nothin
   assert.equal(sarif(sampleReport()).runs[0]!.results[0]!.baselineState, undefined)
 })
 
-test('what was left out makes the invocation unsuccessful', () => {
+test('skipped files make the invocation unsuccessful', () => {
   const diagnostic = { kind: 'parse-error', file: 'b.ts', line: 3, message: 'Expected }' } as const
   const [broken] = sarif(sampleReport({ diagnostics: [{ ...diagnostic, isIncomplete: true }] }))
     .runs[0]!.invocations

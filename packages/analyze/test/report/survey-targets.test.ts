@@ -41,7 +41,7 @@ async function programOf(text: string): Promise<Program> {
     .program
 }
 
-test('a function: what it shares, with whom, under which guard, and where it lets others run', async () => {
+test('a function: its shared state, the other users, the guards, and its suspensions', async () => {
   const [survey, ...others] = surveyTargets(['./store.ts#add'], await programOf(code))
   assert.deepEqual(others, [])
   assert.equal(survey!.target, 'store.ts#add')

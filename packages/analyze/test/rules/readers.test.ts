@@ -12,7 +12,7 @@ function readersOf(source: string, name: string): string[] {
   return model.readers.of(location.canonical).map((unit) => unit.name)
 }
 
-test('those who use it or a part of it are found, in the order of the program', () => {
+test('users of a location or a part of it are found, in the order of the program', () => {
   const source = `
 class A {
   size() { return this.list.length }
@@ -23,7 +23,7 @@ class A {
   assert.deepEqual(readersOf(source, 'A.list'), ['A.size', 'A.entry', 'A.all'])
 })
 
-test('those who ask a function that looks at it are found, however far that is away', () => {
+test('callers of a function that checks a location are found, at any distance', () => {
   const source = `
 class A {
   run() { if (this.isReady()) return 1 }
@@ -34,7 +34,7 @@ class A {
   assert.deepEqual(readersOf(source, 'A.state'), ['A.run', 'A.isReady', 'A.isOpen'])
 })
 
-test('those who ask a getter that looks at it are found', () => {
+test('callers of a getter that checks a location are found', () => {
   const source = `
 class A {
   run() { if (this.isOpen) return 1 }

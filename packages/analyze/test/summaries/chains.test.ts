@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { Chains } from '../../src/summaries/chains.ts'
 
-test('a list gives back what was added to it, first to last, whatever is added to the others', () => {
+test('a list returns its values in order, whatever is added to other lists', () => {
   const added = fc.array(fc.tuple(fc.nat({ max: 2_000 }), fc.integer()), { maxLength: 800 })
   fc.assert(
     fc.property(added, (pairs) => {
@@ -22,7 +22,7 @@ test('a list gives back what was added to it, first to last, whatever is added t
   )
 })
 
-test('a list that nothing was added to is empty, also beyond those that there are', () => {
+test('a list without values is empty, also beyond the known lists', () => {
   const chains = new Chains<string>()
   chains.add(3, 'a')
   for (const list of [0, 2, 4, 1_000_000]) {

@@ -19,7 +19,7 @@ test('a write is distinguished from one that empties', () => {
   assert.deepEqual(contentOf(`${head}function f() { state = null }`), ['write', 'clear'])
 })
 
-test('entries of one container are distinguished from those of several', () => {
+test('entries of one container are distinguished from entries of several', () => {
   const head = 'const a = new Map()\nconst b = new Map()\n'
   assert.deepEqual(contentOf(`${head}function f(k) { a.set(k, 1); a.set(k, 2) }`), ['write'])
   assert.deepEqual(contentOf(`${head}function f(k) { a.set(k, 1); b.set(k, 2) }`), [
@@ -35,7 +35,7 @@ test('a call is late when something of it happens after a suspension', () => {
   assert.deepEqual(contentOf(`${late}function i() { g() }\nfunction f() { i() }`), ['lateCall'])
 })
 
-test('of functions that call each other the order is not known, so each may be late', () => {
+test('in functions that call each other the order is unknown, so each access may be late', () => {
   const source = 'function f(n) { if (n) g(n) }\nfunction g(n) { f(n - 1) }'
   assert.deepEqual(contentOf(source), ['lateCall'])
 })

@@ -72,7 +72,7 @@ test('a question that fails leaves the next one alone', () => {
   )
 })
 
-test('questions about graphs of different sizes follow each other', () => {
+test('queries on graphs of different sizes do not interfere', () => {
   const small = graphOf('function g() { only() }', 'g')
   const branches = Array.from({ length: 2_000 }, (_, at) => `  if (x) c${at}()`)
   const large = graphOf(`function h(x) {\n${branches.join('\n')}\n}`, 'h')
@@ -102,7 +102,7 @@ test('the answer has the shortest way and the suspensions on it', () => {
   assert.equal(answer.way.at(-1), answer.block)
 })
 
-test('a block is reached along edges, but not through what is barred', () => {
+test('a block is reached along edges, but not through barred blocks', () => {
   const graph = graphOf(source, 'f')
   const [left, right, last] = ['left', 'right', 'last'].map((name) => blockOf(graph, name))
   assert.ok(left !== undefined && right !== undefined && last !== undefined)

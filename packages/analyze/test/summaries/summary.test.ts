@@ -41,7 +41,7 @@ class A {
   maybe() { if (this.x) return; return this.run() }
 }`
 
-test('I1: what happens before the first suspension is distinguished from what happens after it', () => {
+test('I1: accesses before the first suspension are distinguished from accesses after it', () => {
   const summary = summaryOf(source, 'A.run')
   assert.deepEqual(namesIn(summary.before, 'store'), ['A.before', 'A.innerBefore'])
   assert.deepEqual(namesIn(summary.after, 'store'), ['A.after'])
@@ -59,7 +59,7 @@ test('returning the promise of another one is waiting, on the ways that do it', 
   assert.equal(summaryOf(source, 'A.maybe').suspends, 'maybe')
 })
 
-test('returning what a synchronous function answers is not waiting', () => {
+test('returning the result of a synchronous function is not waiting', () => {
   const one = 'function twice(n) { return n * 2 }\nfunction four() { return twice(2) }'
   assert.equal(summaryOf(one, 'four').suspends, 'never')
 })
@@ -78,14 +78,14 @@ test('how many calls lead to an effect is kept', () => {
   ])
 })
 
-test('I2: what is more than five calls away is dropped', () => {
+test('I2: accesses more than five calls away are dropped', () => {
   const chain = Array.from({ length: 8 }, (_, at) => `  f${at}() { return this.f${at + 1}() }`)
   const deep = `class A {\n${chain.join('\n')}\n  f8() { this.x = 1 }\n}`
   assert.deepEqual(namesIn(summaryOf(deep, 'A.f3').before, 'store'), ['A.x'])
   assert.deepEqual(namesIn(summaryOf(deep, 'A.f2').before, 'store'), [])
 })
 
-test('callers at the same distance share what they know of a callee', () => {
+test('callers at the same distance share the summary of a callee', () => {
   const { units } = programOf({
     'a.ts': 'class A {\n  one() { this.f() }\n  two() { this.f() }\n  f() { this.x = 1 }\n}',
   })

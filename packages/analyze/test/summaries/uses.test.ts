@@ -47,7 +47,7 @@ test('writes come in the order of the program, and in a host in that of its text
   assert.equal(first?.block.events[first.index], first?.access)
 })
 
-test('what is not reached counts, and functions that call each other count once', () => {
+test('unreached code counts, and functions that call each other count once', () => {
   const { uses, at } = usesOf(source)
   assert.deepEqual(
     uses.hostsOf(at('A.z')).map((unit) => unit.name),
@@ -56,7 +56,7 @@ test('what is not reached counts, and functions that call each other count once'
   assert.equal(uses.writesOf(at('A.z')).length, 3)
 })
 
-test('writes are found by the name of the field, whoever owns it', () => {
+test('writes are found by the name of the field, whatever its owner', () => {
   const { uses } = usesOf(source)
   assert.deepEqual(
     uses.writesOfField('x').map(({ access }) => access.location.name),

@@ -66,7 +66,7 @@ test('S102: it holds to the end of the day, and not longer', () => {
   assert.deepEqual(outcome(apply(until('someday'))), [1, [], ['S102']])
 })
 
-test('S103: a rule that does not exist gets a suggestion; the others of the comment hold', () => {
+test('S103: a rule that does not exist gets a suggestion; the other rules of the comment count', () => {
   const result = apply(above(act, '// heddle-ignore H1O1, H101 -- one caller'))
   assert.deepEqual(outcome(result), [0, ['one caller'], ['S103']])
   assert.match(result.problems[0]!.message, /There is no rule `H1O1`; did you mean H101\?/)

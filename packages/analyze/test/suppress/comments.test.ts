@@ -27,7 +27,7 @@ test('JSX comments are comments', () => {
   assert.deepEqual(lines('a.tsx', text), [[3, 4]])
 })
 
-test('text that only looks like a comment is none', () => {
+test('text that only looks like a comment is not a directive', () => {
   const text = "const a = '// heddle-ignore H101 -- x'\nconst b = `/* heddle-ignore H101 -- y */`"
   assert.deepEqual(lines('a.ts', text), [])
 })

@@ -32,7 +32,7 @@ test('a missing reason is an empty one', () => {
     assert.equal(parseDirective(text)!.reason, '', text)
 })
 
-test('blocks may begin with stars; other comments are not directives', () => {
+test('block comments may begin with stars; other comments are not directives', () => {
   assert.equal(parseDirective('*\n * heddle-ignore H101 -- x\n ')!.reason, 'x')
   for (const text of ['see heddle-ignore H101 -- x', 'heddle-ignored', 'heddle-ignore-next x', ''])
     assert.equal(parseDirective(text), undefined, text)

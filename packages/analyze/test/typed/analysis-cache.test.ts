@@ -50,7 +50,7 @@ const saves: readonly Readonly<Record<string, string>>[] = [
   { 'other.ts': "import { Client } from './client.ts'\nexport const shared = new Client()" },
 ]
 
-test('a warm run finds what a cold one finds, after every save', async (t) => {
+test('a warm run has the findings of a cold run, after every save', async (t) => {
   const root = tempFolder(t, { 'tsconfig.json': '{}' })
   const cache = new AnalysisCache()
   t.after(() => cache.close())
@@ -144,7 +144,7 @@ test('runs that overlap do not meet', async () => {
     assert.deepEqual(toldWithProgram(one, catalogue), toldWithProgram(cold, catalogue))
 })
 
-test('a program that was handed out stays as it is', async () => {
+test('a program does not change after it was handed out', async () => {
   const cache = new AnalysisCache()
   await analyze({ ...called, cache })
   const kept = await analyze({ ...called, cache, keepsProgram: true })

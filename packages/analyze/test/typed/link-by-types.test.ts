@@ -49,7 +49,7 @@ const files = {
   ].join('\n'),
 }
 
-test('a method of the program is linked to its class and to what overrides it', async (t) => {
+test('a method call is linked to the class of the method and to its overrides', async (t) => {
   const site = callOf(await analysed(t, files, 'auto'), 'drain')
   assert.deepEqual(site.targets.map(({ name }) => name).sort(), ['BigPool.drain', 'Pool.drain'])
   assert.ok(site.targets.every(({ callers }) => callers.includes(site)))

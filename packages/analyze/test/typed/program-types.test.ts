@@ -5,7 +5,7 @@ import { parseSource } from '../../src/frontend/parse.ts'
 import { ProgramTypes } from '../../src/typed/program-types.ts'
 import { tempFolder, writeFiles } from '../support/temp-folder.ts'
 
-test('answers follow what changes, in the file itself and in what it imports', async (t) => {
+test('answers follow changes, in the file itself and in its imports', async (t) => {
   const pool = 'export class Pool { drain(): void {} }'
   const texts = { 'a.ts': pool, 'b.ts': "import { Pool } from './a.js'\nnew Pool().drain()" }
   const root = tempFolder(t, { ...texts, 'tsconfig.json': '{}' })

@@ -10,7 +10,7 @@ function changing(): { readonly clock: VirtualClock; readonly changes: Changes }
   return { clock, changes: new Changes({ settle: 50, patience: 1_000, kernel }) }
 }
 
-test('changes that come soon after each other are one batch', async () => {
+test('changes in quick succession are one batch', async () => {
   const { clock, changes } = changing()
   const taken = changes.take()
   changes.note('a')
@@ -34,7 +34,7 @@ test('changes that never stop are handed out all the same', async () => {
   assert.ok(steps >= 33 && steps <= 35, `after ${steps} steps of 30 ms`)
 })
 
-test('I1: what changes after a batch was taken is in the next', async () => {
+test('I1: changes after a batch was taken are in the next', async () => {
   const { clock, changes } = changing()
   changes.note('a')
   await clock.advance(50)
@@ -54,7 +54,7 @@ test('I2: a batch names a thousand paths and says that there are more', async ()
   assert.ok(isMore)
 })
 
-test('who gives up loses nothing', async () => {
+test('a caller that gives up loses no change', async () => {
   const { clock, changes } = changing()
   const aborted = new AbortController()
   const first = changes.take({ signal: aborted.signal })

@@ -57,7 +57,7 @@ test('folders that are no longer wanted are no longer watched', async (t) => {
   assert.ok(!seen.has(path.join(root, 'a/x.ts')))
 })
 
-test('where nothing can be watched, folders and their files are looked at', async (t) => {
+test('where nothing can be watched, folders and their files are polled', async (t) => {
   const root = tempFolder(t, { 'a.ts': '' })
   const clock = new VirtualClock()
   const kernel = { clock, random: seededRandom(1) }

@@ -14,7 +14,7 @@ test('the first condition that is met wins, at every level', () => {
   assert.deepEqual(exportTargets(exports, './other', conditions), [])
 })
 
-test('a branch without a target goes on to the next', () => {
+test('a branch without a target falls through to the next', () => {
   const exports = { node: { require: './a.cjs' }, default: './b.js' }
   assert.deepEqual(exportTargets(exports, '.', conditions), ['./b.js'])
 })
@@ -32,7 +32,7 @@ test('a plain string is the main entry and nothing else; a list is tried in orde
   assert.deepEqual(exportTargets(['./a.js', './b.js'], '.', conditions), ['./a.js', './b.js'])
 })
 
-test('a star stands for what is between its ends, which do not overlap', () => {
+test('a star stands for the text between its ends, which do not overlap', () => {
   assert.equal(matchStar('a*a', 'aba'), 'b')
   assert.equal(matchStar('a*a', 'a'), undefined)
   assert.equal(matchStar('a', 'a'), undefined)

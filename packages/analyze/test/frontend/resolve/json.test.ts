@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readJsonObject } from '../../../src/frontend/resolve/json.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
-test('comments, trailing commas and a byte order mark are read, text that looks like them is kept', (t) => {
+test('comments, trailing commas and a byte order mark are accepted, text that looks like them is kept', (t) => {
   const folder = tempFolder(t, {
     'a.json': '\uFEFF{ // one\n "a": "//not", /* two */ "b": [1, 2,], "c": "x,}", }',
     'broken.json': '{',

@@ -85,7 +85,7 @@ test('tsconfig: paths, the longest first, through extends, and baseUrl', (t) => 
   assert.equal(resolve('src/x.ts', 'ui/b'), 'src/ui/b.ts')
 })
 
-test('a tsconfig that is broken or extends itself resolves what needs none', (t) => {
+test('a tsconfig that is broken or extends itself still resolves imports that do not need it', (t) => {
   const resolve = resolving(t, {
     'tsconfig.json': '{ "extends": "./tsconfig.json" }',
     'sub/tsconfig.json': '{ nonsense',

@@ -55,7 +55,7 @@ test('changed, added and removed lines, new files and files git does not know', 
   })
 })
 
-test('what others did on the revision since the branch left it is not ours', async (t) => {
+test('changes on the base revision since the branch point are not ours', async (t) => {
   const repo = repository(t, { 'a.ts': tenLines, 'b.ts': tenLines })
   repo.git('checkout', '-qb', 'feature')
   writeFiles(repo.root, { 'a.ts': tenLines.replace('3', 'three') })

@@ -4,7 +4,7 @@ import { parseTarget } from '../../../src/frontend/targets/parse-target.ts'
 
 const parse = (target: string): unknown => parseTarget(target, (path) => path === 'odd#name:1.ts')
 
-test('paths, lines, functions and standard input are told apart', () => {
+test('paths, lines, functions and standard input are distinguished', () => {
   assert.deepEqual(parse('src/a.ts'), { kind: 'path', path: 'src/a.ts' })
   assert.deepEqual(parse('src/a.ts:120-180'), {
     kind: 'lines',
@@ -22,7 +22,7 @@ test('paths, lines, functions and standard input are told apart', () => {
   assert.deepEqual(parse('-'), { kind: 'stdin' })
 })
 
-test('a file that exists is a path, whatever its name looks like', () => {
+test('an existing file is a path, whatever its name', () => {
   assert.deepEqual(parse('odd#name:1.ts'), { kind: 'path', path: 'odd#name:1.ts' })
 })
 

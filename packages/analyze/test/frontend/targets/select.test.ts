@@ -78,7 +78,7 @@ test('lines are shown alone and read with their package', async (t) => {
   assert.ok(selection.isWanted(elsewhere), 'the other task is in the lines')
 })
 
-test('a function is shown with what is inside it', async (t) => {
+test('a function is shown with its inner functions', async (t) => {
   const root = sample(t)
   const file = 'packages/a/src/cache.ts'
   const selection = await selectTargets([`${file}#connect`], { root })
@@ -89,7 +89,7 @@ test('a function is shown with what is inside it', async (t) => {
   assert.ok(own.isWanted(finding(file, 'Client.#reset', 1, 2)))
 })
 
-test('what is not there is refused, with what there is', async (t) => {
+test('an unknown target is refused, with the existing ones', async (t) => {
   const root = sample(t)
   const file = 'packages/a/src/cache.ts'
   await assert.rejects(selectTargets(['packages/c'], { root }), { code: 'HDL_NO_SUCH_SOURCE' })
@@ -110,7 +110,7 @@ test('standard input is a program of its own', async (t) => {
   assert.ok(selection.isWanted(finding('snippet.ts', 'f', 1, 1)))
 })
 
-test('of the targets, only what changed is shown; everything is read', async (t) => {
+test('of the targets, only changed parts are shown; everything is read', async (t) => {
   const root = sample(t)
   const git = (...args: readonly string[]): Buffer =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: root })

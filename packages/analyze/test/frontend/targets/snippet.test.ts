@@ -4,7 +4,7 @@ import { snippetOf } from '../../../src/frontend/targets/snippet.ts'
 
 const never = (): boolean => false
 
-test('a snippet is taken as it is in the first language that can read it', () => {
+test('a snippet is read unchanged, in the first language that can parse it', () => {
   assert.deepEqual(snippetOf('const a: number = 1', '/r', never), {
     file: '/r/snippet.ts',
     text: 'const a: number = 1',
@@ -19,7 +19,7 @@ test('members of a class are put into one, and their lines stay the same', () =>
   assert.deepEqual(text.split('\n').slice(1, 4), members.split('\n').slice(1))
 })
 
-test('what cannot be read stays as it is, and no file is hidden', () => {
+test('unreadable text stays unchanged, and no file is hidden', () => {
   assert.equal(snippetOf('const {', '/r', never).text, 'const {')
   const taken = new Set(['/r/snippet.ts', '/r/snippet-2.ts'])
   assert.equal(snippetOf('a', '/r', (file) => taken.has(file)).file, '/r/snippet-3.ts')

@@ -23,7 +23,7 @@ function counting(): { types: TypeSource; asked: string[]; version: number } {
   return Object.assign(self, { types })
 }
 
-test('I2: files are asked about one by one, and only what was not guessed later', (t) => {
+test('I2: files are asked about one by one, and later only for what was not guessed', (t) => {
   const root = tempFolder(t, { 'a.ts': 'x.a(); x.b()', 'b.ts': '\uFEFFx.c()' })
   const [a, b, gone] = ['a.ts', 'b.ts', 'gone.ts'].map((name) => path.join(root, name))
   assert.ok(a !== undefined && b !== undefined && gone !== undefined)
@@ -41,14 +41,14 @@ test('I2: files are asked about one by one, and only what was not guessed later'
   assert.deepEqual(asked.slice(2), ['b.ts 2', 'gone.ts '])
 })
 
-test('what is minified is not guessed about: the analysis leaves it out', (t) => {
+test('minified files are not guessed about: the analysis leaves them out', (t) => {
   const root = tempFolder(t, { 'a.ts': 'x.a();'.repeat(10_000) })
   const { types, asked } = counting()
   assert.ok(new AskedAhead(types, [path.join(root, 'a.ts')], new Map()).askOne())
   assert.deepEqual(asked, ['a.ts '])
 })
 
-test('I1: after an update what it makes doubtful is asked again, as it was asked last', (t) => {
+test('I1: after an update, doubtful answers are asked again in the last order', (t) => {
   const root = tempFolder(t, { 'a.ts': 'x.a()', 'b.ts': 'x.c()' })
   const [a, b] = ['a.ts', 'b.ts'].map((name) => path.join(root, name))
   assert.ok(a !== undefined && b !== undefined)

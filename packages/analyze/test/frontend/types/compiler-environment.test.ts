@@ -17,7 +17,7 @@ test('one that is kept, has a large program or little memory collects', () => {
   assert.deepEqual(environmentOf(['a.ts'], false, user, 1024 ** 3), user)
 })
 
-test('what the user has set stays as it is: a limit alone must not turn collecting off', () => {
+test('settings of the user stay: a limit alone must not turn collecting off', () => {
   for (const own of [{ GOGC: '50' }, { GOMEMLIMIT: '200MiB' }]) {
     assert.deepEqual(environmentOf(['a.ts'], false, own, enough), own)
   }

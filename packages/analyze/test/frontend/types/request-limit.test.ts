@@ -31,7 +31,7 @@ test('I1: one request that is under way for a whole limit ends the compiler', as
   assert.deepEqual(killed, [7])
 })
 
-test('I1: requests one after the other, and none at all, take as long as they like', async (t) => {
+test('I1: the limit does not apply to requests one after the other, or to a pause', async (t) => {
   const { clock, words, killed } = limited(t)
   for (let request = 1; request < 20; request++) {
     words[0] = request
@@ -42,7 +42,7 @@ test('I1: requests one after the other, and none at all, take as long as they li
   assert.deepEqual(killed, [])
 })
 
-test('the end ends what is under way, and is noted for what is not', (t) => {
+test('the end aborts running requests, and is recorded for the others', (t) => {
   for (const [requests, expected] of [
     [2, []],
     [3, [7]],

@@ -54,7 +54,7 @@ test('I2: nothing is left of the process of a compiler that was closed', async (
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })
 
-test('what is only asked ahead does not hold up the end', async (t) => {
+test('requests asked only ahead do not delay the end', async (t) => {
   const root = tempFolder(t, { 'a.ts': 'const a = 1' })
   const file = path.join(root, 'a.ts')
   const types = new TypesThread({ root, files: [file], requestLimit: 3_600_000 })
@@ -68,7 +68,7 @@ test('what is only asked ahead does not hold up the end', async (t) => {
   assert.deepEqual(types.takeProblems(), [])
 })
 
-test('a compiler that hangs is ended after the limit, told, and the rest goes on without types', async (t) => {
+test('a compiler that hangs is stopped after the limit and reported, and the analysis continues without types', async (t) => {
   const text = 'const m = new Map(); m.clear()'
   const root = tempFolder(t, { 'a.ts': text, 'tsconfig.json': '{}' })
   const file = path.join(root, 'a.ts')

@@ -34,7 +34,7 @@ function killed(): NativeModule {
   }
 }
 
-test('I1: a compiler that dies is given up, told, and the rest goes on without types', (t) => {
+test('I1: a compiler that dies is given up and reported, and the analysis continues without types', (t) => {
   const root = tempFolder(t, { 'a.ts': 'const m = new Map(); m.clear()', 'tsconfig.json': '{}' })
   const file = path.join(root, 'a.ts')
   const problems: TypeProblem[] = []

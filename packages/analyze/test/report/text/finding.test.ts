@@ -83,7 +83,7 @@ test('an act in another file has a frame of its own; a file that is gone has non
   assert.match(text, /\n {2}::: src\/other\.ts:14:5 \(task A, in Client\.connect\)\n {2}:::/)
 })
 
-test('what blocks is one place, without tasks', () => {
+test('a blocking finding is one place, without tasks', () => {
   const actSpan = spanOf(sampleText, 'open(this.#url)')
   const finding = sampleFinding(sampleText, {
     rule: 'B101',

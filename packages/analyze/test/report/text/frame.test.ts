@@ -34,7 +34,7 @@ test('two marks on one line are drawn below each other, in their order', () => {
   )
 })
 
-test('tabs are as wide below as they are above', () => {
+test('tabs have the same width in the marks as in the code', () => {
   const text = '\tif\t(x)'
   assert.equal(draw(text, [mark(text, '(x)')]), '   |\n 1 |     if    (x)\n   |           ^^^ (x)')
 })

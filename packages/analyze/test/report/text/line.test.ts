@@ -9,7 +9,7 @@ test('words are kept whole, line breaks are kept, a long word has its own line',
   assert.deepEqual(wrap('', 5, plainMeasure), [''])
 })
 
-test('what is wrapped stands under the text, not under the label', () => {
+test('wrapped text is aligned with the text, not with the label', () => {
   const lines = labelled(span('note: '), 'a long sentence that is wrapped', {
     ...plainText,
     columns: 26,

@@ -20,7 +20,7 @@ test('the last line has the counts, the size and the speed', () => {
   assert.match(text({}, []), /^no findings in 1 file, 17 lines/)
 })
 
-test('what is known is counted, not shown; what is fixed is reported with what to do', () => {
+test('known findings are counted, not shown; fixed ones are reported with the next step', () => {
   const report = text({
     findings: [{ finding: sampleFinding(), state: 'known' }],
     fixed: [{ fingerprint: 'abc', rule: 'H502', file: 'a.ts', function: 'load', message: 'gone' }],
@@ -43,7 +43,7 @@ test('known findings are shown when they are asked for', () => {
   assert.match(report, /\n1 error \(1 in the baseline\) in/)
 })
 
-test('what was left out is said, at the end as well', () => {
+test('skipped files are reported, at the end as well', () => {
   const report = text(
     {
       diagnostics: [
