@@ -13,7 +13,7 @@ import { Load } from '../suites/fleet/load.ts'
 import { LoadedServer } from '../suites/fleet/server-process.ts'
 import { runScenario, type Scenario, type ScenarioReport } from '../suites/fleet/scenario.ts'
 
-test('the heap gives what is due first, whatever the order of the pushes', () => {
+test('the heap returns the earliest due item first, whatever the order of the pushes', () => {
   const heap = new DueHeap<{ due: number }>()
   const times = Array.from({ length: 500 }, (_, index) => (index * 7919) % 503)
   for (const due of times) heap.push({ due })
@@ -33,7 +33,7 @@ test('the histogram is right to 4 %', () => {
   assert.deepEqual([max, count], [1_000, 1_000])
 })
 
-test('G1: a report whose answer was lost is sent again as it was, before anything else of its worker', async () => {
+test('G1: a report whose answer was lost is sent again unchanged, before anything else of its worker', async () => {
   const first = new Map<string, string>()
   const changed: string[] = []
   const answers: Record<string, object> = {

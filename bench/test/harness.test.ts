@@ -48,7 +48,7 @@ test('pauses of the collector are taken off the gaps they fall into, once', () =
   assert.deepEqual(meter.read(pauses), { longest: 40, own: 16, collector: 24 })
 })
 
-test('the collector is heard of before a round is read', async () => {
+test('the collector reports before a round is read', async () => {
   const log = new CollectorLog()
   await log.take()
   const before = performance.now()

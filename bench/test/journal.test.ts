@@ -68,7 +68,7 @@ function bench(args: readonly string[], variables: Record<string, string>): Prom
   })
 }
 
-test('every row has ours and the floor; every peer says what it needs', () => {
+test('every row has our entrant and the floor; every peer lists its requirements', () => {
   for (const { entrants } of suite.rows) {
     const roles = Object.values(entrants).map(({ role }) => role)
     assert.equal(roles.filter((role) => role === 'ours').length, 1)
@@ -117,7 +117,7 @@ function fakeQueue(): { open: OpenQueue; calls: number[][]; peak: () => number }
   }
 }
 
-test('jobs are added in groups, each once, never more than so many at a time', async () => {
+test('jobs are added in groups, each once, and never more than the limit at a time', async () => {
   const queue = fakeQueue()
   const contender = await queueContender(queue.open, 'fsync', 16)
   const play = await contender.prepare(5)
@@ -145,7 +145,7 @@ test('a job that is done without having run fails the round', async () => {
   )
 })
 
-test('a flow adds a job after its dependencies, at most so many at a time', async () => {
+test('a flow adds a job after its dependencies, with at most the limit at a time', async () => {
   const queue = fakeQueue()
   const play = await openQueueFlow(queue.open, 'fsync', 8)
   const shape = random(100)

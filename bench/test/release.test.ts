@@ -69,7 +69,7 @@ test('a row of the suite: ours against a real registry that answers 409 once, an
 
 // Outputs of the pinned versions, shortened.
 
-test('pnpm: what it published, what failed and why', () => {
+test('pnpm: the packages it published, those that failed, and why', () => {
   const stdout = [
     '📦 @s/a@1.0.0 → http://127.0.0.1:4873/',
     '✅ Published package @s/a@1.0.0',
@@ -90,7 +90,7 @@ test('pnpm: what it published, what failed and why', () => {
   )
 })
 
-test('changesets: the lists of what was published and what failed, without control characters', () => {
+test('changesets: the lists of published and failed packages, without control characters', () => {
   const stdout = [
     'These packages will be published as they were not found in the registry:',
     '@s/a@1.0.0',
@@ -110,7 +110,7 @@ test('changesets: the lists of what was published and what failed, without contr
   assert.equal(message, 'ERR_PNPM_FAILED_TO_PUBLISH: status 409 Conflict')
 })
 
-test('lerna: what it takes for published already is not published by it', () => {
+test('lerna: a package that it takes for published is not published by it', () => {
   const stderr = [
     'lerna WARN publish Package is already published: @s/b@1.0.0',
     'lerna success published @s/b 1.0.0',
@@ -140,7 +140,7 @@ test('heddle: the last line is the report; none when it was killed', () => {
   assert.equal(heddle.read({ stdout: '{"type":', stderr: 'killed\n' }).message, 'killed')
 })
 
-test('what is said is compared with what is there', () => {
+test('the report of a tool is compared with the registry', () => {
   const says = { published: ['a', 'c'], already: ['b'], failed: ['d'] }
   assert.deepEqual(untrue(says, ['a', 'c', 'd']), ['b', 'd'])
   assert.deepEqual(untrue({ published: ['a'], already: [], failed: ['b'] }, ['a']), [])
@@ -181,7 +181,7 @@ test('a program: its exit code, both outputs; a signal by its name', async () =>
   assert.equal(stopped.exit, 'SIGINT')
 })
 
-test('a program that does not end is ended, with what it has started', async () => {
+test('a program that does not end is killed, with its child processes', async () => {
   const child =
     'require("child_process").spawn(process.execPath, ["--eval", "setInterval(() => {}, 1e3)"]'
   const text = `${child}, { stdio: "inherit" }); setInterval(() => {}, 1000)`
@@ -210,7 +210,7 @@ test('every fault has a row with all tools; only peers need to be installed', ()
   }
 })
 
-test('what was observed is a table with a column for each tool, long texts below', () => {
+test('observations form a table with a column for each tool, long texts below', () => {
   const row = {
     name: 'fault: x',
     ours: 5,
@@ -293,7 +293,7 @@ test('a chain and a slow package: barriers wait for it, others do not, stages bu
   })
 })
 
-test('six packages that take a minute to show: only who keeps a slot for it makes the sixth wait', async () => {
+test('six packages that take a minute to show: only a tool that keeps a slot for each makes the sixth wait', async () => {
   const model: ReleaseModel = {
     seed: 1,
     packages: Array.from({ length: 6 }, (_, index) => ({

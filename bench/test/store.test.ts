@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { suite } from '../suites/store/suite.ts'
 
-test('every row has one entrant of ours; every peer says what it needs', () => {
+test('every row has one entrant of ours; every peer lists its requirements', () => {
   for (const { entrants, name } of suite.rows) {
     const roles = Object.values(entrants).map(({ role }) => role)
     assert.equal(roles.filter((role) => role === 'ours').length, 1, name)
