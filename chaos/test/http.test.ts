@@ -18,7 +18,7 @@ test('malformed requests at a server of its own: nothing is wrong and nothing is
   assert.ok(report.statuses['400']! > 0)
 })
 
-test('S52 large results for many, beside long inputs, a dashboard and health checks: everyone gets all of it', async () => {
+test('S52 large results for many clients, beside long inputs, a dashboard and health checks: every client gets all of it', async () => {
   const checkout = path.resolve(import.meta.dirname, '../..')
   const report = await largeResults({ checkout, waiters: 20, bytes: 2_000_000, after: 500 })
   for (const { whole, beside } of Object.values(report.jobs)) {
@@ -36,7 +36,7 @@ for (const end of ['drain', 'kill'] as const) {
   })
 }
 
-test('what is made from the route table and a seed is the same every time, for every route', () => {
+test('requests made from the route table and a seed are the same every time, for every route', () => {
   const seen = new Set<string>()
   for (let number = 0; number < 3_000; number++) {
     const request = shaped(3, number)
