@@ -52,7 +52,7 @@ describe('the site', () => {
     assert.deepEqual(missing, [])
   })
 
-  test('links that start with / lead to files of the site, also those to source files', () => {
+  test('links that start with / lead to files of the site, also links to source files', () => {
     const missing = new Set<string>()
     for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.html')) continue
