@@ -17,7 +17,7 @@ async function makeProject(t: TestContext): Promise<string> {
 }
 
 test(
-  '50 outputs are built once, restored byte by byte, and a change builds what depends on it',
+  '50 outputs are built once, restored byte by byte, and a change rebuilds its dependents',
   { skip: isWindows },
   async (t) => {
     const folder = await makeProject(t)

@@ -25,7 +25,7 @@ function linesOf(output: string, word: string): string[] {
   return output.split('\n').filter((line) => line.slice(9).startsWith(`${word} `))
 }
 
-test('the sample runs to its end, with one retry, and says what decided its length', (t) => {
+test('the sample runs to its end, with one retry, and reports what decided its length', (t) => {
   const output = start(t, '--', '3')
   assert.equal(linesOf(output, 'done').length, 8)
   assert.equal(linesOf(output, 'retry').length, 1)
@@ -40,7 +40,7 @@ test('the sample runs to its end, with one retry, and says what decided its leng
   assert.match(output, /npm start -- --kill-demo/)
 })
 
-test('--kill-demo: the run that was killed goes on, and nothing that was done is done again', (t) => {
+test('--kill-demo: the killed run resumes, and no finished job runs again', (t) => {
   const output = start(t, '--kill-demo', '--', '6')
   const [before, after] = output.split('npx heddle runs\n') as [string, string]
   assert.ok(linesOf(before, 'done').length >= 9, output)

@@ -35,7 +35,7 @@ test('short gaps are filled by a straight line, duplicates and impossible values
   )
 })
 
-test('after a long gap only what comes later counts; too little is refused with the reason', () => {
+test('after a long gap only later values count; too few are refused with the reason', () => {
   const { values, quality } = makeDataset(upload([...series(20), ...series(40, 30)]))
   assert.deepEqual([values.length, quality.gaps], [40, 1])
   assert.throws(

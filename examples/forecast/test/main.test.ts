@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { test } from 'node:test'
 
-test('the service in small: every line of it says what it should', () => {
+test('the service in small: every line it prints is as expected', () => {
   const main = path.join(import.meta.dirname, '../main.ts')
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

@@ -52,7 +52,7 @@ test('a day first is not a month first', () => {
   assert.equal(readings[0]!.at, Date.UTC(2026, 1, 3))
 })
 
-test('what has no headings of any format is refused, with the formats', () => {
+test('a file without headings of any known format is refused, with the formats', () => {
   for (const csv of ['', '1,2\n3,4', '<html>', 'a;b;c\n1;2;3', '\u0000'.repeat(100)]) {
     assert.throws(() => readUpload(csv), /formats are: clarity, libreview/, csv)
   }

@@ -41,7 +41,7 @@ test('with types all of them are found as well, and nothing in the repairs', asy
   )
 })
 
-test('every README says what the analyzer says: else run `npm run format`', () => {
+test('every README matches the output of the analyzer: else run `npm run format`', () => {
   const root = path.resolve(import.meta.dirname, '../../..')
   const { status, stderr } = spawnSync(
     process.execPath,
