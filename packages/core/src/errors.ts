@@ -11,7 +11,7 @@ import { inspect } from 'node:util'
 interface ErrorEntry<P> {
   /** What happened, with the values that matter. */
   readonly message: (p: P) => string
-  /** What the reader can do about it. */
+  /** Advice for the reader. */
   readonly help: string
   /** Whether doing the same again later can succeed. */
   readonly retryable: boolean
@@ -326,7 +326,7 @@ export const errorTable = {
       /** The node that asks for them, where it is known. */
       node?: string | undefined
       needed: number
-      /** What there is too little of, where it has a name. */
+      /** The scarce resource, where it has a name. */
       resource?: string | undefined
       capacity: number
     }) =>
@@ -1192,7 +1192,7 @@ export function isError<C extends ErrorCode>(error: unknown, code: C): error is 
 
 /**
  * An error that says what cancelled the work, and why. An HDL_CANCELLED error passes unchanged;
- * the reason of `AbortSignal.timeout()` is told apart from that of a person.
+ * the reason of `AbortSignal.timeout()` is distinguished from that of a person.
  */
 export function cancelled(
   what: string,
@@ -1286,7 +1286,7 @@ function withoutStop(sentence: string): string {
 
 const mostKeys = 5
 
-/** What was given where something else was expected. Without its values: an object of options may hold secrets. */
+/** The kind of a wrong value. Without its content: an object of options may hold secrets. */
 function kindOf(value: object): string {
   if (Array.isArray(value))
     return value.length === 0 ? 'an empty list' : `a list of ${value.length}`

@@ -45,7 +45,7 @@ export {
   type StartedJob,
 } from './testing/attempts-driver.ts'
 
-// testing/: runs with times chosen by hand.
+// testing/: runs with chosen times.
 export {
   continueStory,
   placedNode,

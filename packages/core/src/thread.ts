@@ -1,6 +1,6 @@
 /**
- * What threads start from when this package is part of a bundle: list `@heddle/core/thread` as an entry point of the bundler,
- * under the name `heddle-thread`. It is not imported by programs (docs/guide/bundlers.md).
+ * The entry of threads when this package is part of a bundle: list `@heddle/core/thread` as an entry point of the
+ * bundler, under the name `heddle-thread`. It is not imported by programs (docs/guide/bundlers.md).
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it ends the thread on a Node that is too old
 import './kernel/node-version.ts'

@@ -147,7 +147,7 @@ export interface DrainResult {
 
 const ignore = (): void => undefined
 
-/** What a task may ask of its dispatcher. */
+/** The calls that a task makes to its dispatcher. */
 interface Core {
   stop(task: TaskNode, error: HeddleError): boolean
   move(task: TaskNode, priority: number): boolean
@@ -188,7 +188,7 @@ class TaskNode implements AdmittedTask<unknown>, Attemptable, Due, AbortFollower
   wasStopped = false
   /** Set before the task is visible. */
   entry!: Admitted<TaskNode>
-  /** What its next timeout will say. */
+  /** The limit that its next timeout will name. */
   limit = Infinity
   resolve!: (value: unknown) => void
   reject!: (error: unknown) => void
@@ -490,7 +490,7 @@ export class Dispatcher {
     const { signal, needs, place } = options
     const wants = { needs, place }
     const name = options.name ?? this.name
-    // What could never start must not take a seat; a seat that was brought is given back by its owner.
+    // Work that could never start must not take a seat; a reserved seat is released by its owner.
     const priority = options.reservation?.priority ?? checkPriority(options.priority)
     this.#queue.check(wants, priority)
     const task = new TaskNode(this.#core, work, wants, this.#kernel.clock.now(), {
@@ -655,7 +655,7 @@ export class Dispatcher {
       this.#concludeEarly(task, error)
       this.#runner.abort(task.current, error)
     }
-    // What it held back, or what its listeners have ended, may leave room.
+    // Work that it held back, or that its listeners have ended, may leave room.
     this.#runner.pump()
     return true
   }

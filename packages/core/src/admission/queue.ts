@@ -83,7 +83,7 @@ export interface AdmissionOptions extends AgingOptions {
   readonly permits?: Capacity | undefined
   /** How much of its work may run at a time, besides. No limit when absent. */
   readonly concurrency?: Concurrency | undefined
-  /** What its work may need besides what the process has, by name. */
+  /** Named resources of its work, in addition to those of the process. */
   readonly resources?: Resources | undefined
   /** Called when work that waited may be taken now: take() should be called soon. */
   readonly onRoom?: (() => void) | undefined
@@ -96,7 +96,7 @@ export interface ReserveOptions extends PriorityOptions {
 }
 
 export interface FillOptions {
-  /** What it takes while it runs, besides one permit of its place. */
+  /** Its permits while it runs, in addition to one permit of its place. */
   readonly needs?: Needs | undefined
   /** Which permits of the process it takes. One of the loop when absent. */
   readonly place?: PlacePermits | undefined
@@ -183,7 +183,7 @@ class Entry<T> implements Admitted<T>, TenantEntry<Entry<T>> {
   previous: Entry<T> | undefined
   next: Entry<T> | undefined
   readyOrder = 0
-  /** What is admitted is not part of a graph. */
+  /** Admitted work is not part of a graph. */
   readonly depth = 0
   startedAt = 0
   state: Admitted<T>['state'] = 'queued'
@@ -248,7 +248,7 @@ class Entry<T> implements Admitted<T>, TenantEntry<Entry<T>> {
   }
 }
 
-/** What entries and reservations may ask of their queue. */
+/** The calls that entries and reservations make to their queue. */
 interface Core<T> {
   fill(seat: SeatNode<T>, item: T, options: FillOptions): Entry<T>
   release(seat: SeatNode<T>): void
@@ -521,8 +521,8 @@ export class AdmissionQueue<T> {
   }
 
   /**
-   * Closes the door: from now on every caller is refused with `HDL_DRAINING`. What was admitted, also
-   * what is only reserved, goes on.
+   * Closes the door: from now on every caller is refused with `HDL_DRAINING`. Admitted work, also
+   * reserved work, continues.
    */
   drain(options: { retryAfter?: number | undefined } = {}): void {
     this.#draining = true

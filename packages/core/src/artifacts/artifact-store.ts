@@ -18,7 +18,7 @@
  * One process at a time writes the artifacts of a run: the one that holds the run. Any process may read them.
  */
 
-/** What an artifact is made from: text, bytes, or a stream of either. */
+/** The content of an artifact: text, bytes, or a stream of either. */
 export type ArtifactContent =
   | string
   | Uint8Array
@@ -39,7 +39,7 @@ export interface ArtifactInfo {
   readonly by: string
 }
 
-/** What the artifacts of one run may take. */
+/** Quotas for the artifacts of one run. */
 export interface ArtifactQuota {
   /** All of them together. Default 1 GiB. */
   readonly bytes: number
@@ -77,9 +77,10 @@ export interface ArtifactRange {
 }
 
 /**
- * An artifact that is being read. What it reads stays as it is when the artifact is replaced meanwhile. One that is removed
- * stays readable in memory and in a folder; in a database reading it ends with `HDL_ARTIFACT_DAMAGED`.
- * `bytes` is read once, at the pace of its reader, and closes what it holds when it ends; dispose of one that is not read.
+ * An artifact that is being read. Its content does not change when the artifact is replaced during the read. One that
+ * is removed stays readable in memory and in a folder; in a database reading it ends with `HDL_ARTIFACT_DAMAGED`.
+ * `bytes` is read once, at the pace of its reader, and closes what it holds when it ends; dispose of one that is not
+ * read.
  */
 export interface OpenArtifact extends AsyncDisposable {
   readonly info: ArtifactInfo

@@ -7,7 +7,7 @@ import type { ArtifactQuota, ArtifactStore } from './artifact-store.ts'
 import { checkQuota } from './checks.ts'
 
 export interface OpenArtifactsOptions {
-  /** What the artifacts of one run may take, unless put() is given another. */
+  /** Quotas for the artifacts of one run, unless put() is given others. */
   readonly quota?: Partial<ArtifactQuota>
   readonly kernel?: Kernel
 }

@@ -37,7 +37,7 @@ export interface RunnerContext extends JobContext {
   started(): void
 }
 
-/** What a loop job can wait for and find again after a restart. */
+/** The durable waits of a loop job: they are found again after a restart. */
 export type DurableSteps = Pick<LoopContext, 'run' | 'sleep' | 'waitFor'>
 
 /** The steps of one attempt. */
@@ -78,7 +78,7 @@ export interface Suspension {
   waiter: PromiseWithResolvers<void> | undefined
 }
 
-/** What is kept of the few attempts that are stopped, suspended or asked for their signal. */
+/** The state of the few attempts that are stopped, suspended or asked for their signal. */
 interface Rare {
   controller: AbortController | undefined
   reason: unknown
@@ -98,14 +98,14 @@ const timedOut = 4
 const abandoned = 8
 /** The turn in which it began is over. */
 const pastFirstTurn = 16
-/** Its deadline was set or stopped by hand, so the end of its first turn sets none. */
+/** Its deadline was set or stopped explicitly, so the end of its first turn sets none. */
 const timedByHand = 32
 /** It holds no permits for now. */
 const suspended = 64
 /** It has made durable steps, which are looked at when it returns. */
 const stepped = 128
 
-// What follows is functions and not methods: jobs get the attempt as their context, and must not be able to make
+// The following are functions and not methods: jobs get the attempt as their context, and must not be able to make
 // themselves unstoppable, not even by a cast.
 
 /** The runner of an attempt, in the attempt. A symbol: private names cost more to make than all other fields together. */

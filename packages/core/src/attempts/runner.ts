@@ -112,7 +112,7 @@ export interface AttemptHost<T extends Attemptable, A extends Attempt<T>> {
   prepare(): boolean
   /** Makes the attempt of an entry that starts now. */
   begin(entry: T, now: number): A
-  /** Runs the job at its place. What it throws counts as a rejection. */
+  /** Runs the job at its place. A thrown error counts as a rejection. */
   call(attempt: A): unknown
   /**
    * Whether the entry runs somewhere else than on the loop. Only then does the place say when it waits and when it
@@ -236,7 +236,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     return this.#inBackoff.get(entry)?.dueAt
   }
 
-  /** The time. What the host reports is dated with this, so that no report is dated before an earlier one. */
+  /** The time. Reports of the host are dated with it, so that no report is dated before an earlier one. */
   now(): number {
     return this.#turn.now()
   }

@@ -136,7 +136,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   readonly #locks: KeyedMutex<string>
   readonly #computations: Flights<string, V>
   readonly #transactions: Flights<object, unknown>
-  /** What it does by itself: making room. */
+  /** Its own background work: making room. */
   readonly #background: Scope
   readonly #life: Life
   #lastVersion: number
@@ -715,8 +715,8 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
       const what = `${this.#name} transaction "${key}"`
       if (signal.aborted) throw cancelled(what, signal.reason)
       if (draft === undefined) return result
-      // The lock kept other callers from changing the key. What it read may still be gone: cleared, or
-      // refused by the tier after it was read.
+      // The lock kept other callers from changing the key. The value it read may still be gone: cleared, or
+      // refused by the tier after the read.
       const isWanted = (): boolean => clears === this.#clears && version === state.version
       const turn = { what, patience: new Patience(this.#clock, { signal }), isWanted }
       const applied = await this.#commitInTurn(key, draft, turn, permit)

@@ -4,7 +4,7 @@ import type { ParentVersion } from './tier.ts'
  * The entries in memory that were made from one version of a parent.
  *
  * When the parent changes, `alive` turns false: that ends all of them in one step, however many
- * there are. Taking them out of memory can then be done in slices.
+ * there are. They can then be removed from memory in slices.
  */
 export class Family<V> implements ParentVersion {
   readonly key: string

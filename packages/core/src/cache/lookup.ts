@@ -35,7 +35,7 @@ export interface LookupParts<V> {
   readonly memory: Memory<V>
   readonly lineage: Lineage<V>
   readonly writes: WriteBehind<V>
-  /** What the tier has of this key is of no use: it is deleted, so that it is not read again. */
+  /** The tier's value of this key is unusable: it is deleted, so that it is not read again. */
   readonly discard: (state: KeyState<V>) => void
 }
 
@@ -142,7 +142,7 @@ export class Lookup<V> {
     return { version: peeked.version, expiresAt, parent: peeked.parent, isChecked: false }
   }
 
-  /** What is known about a key right now, for a caller that does not hold its state. */
+  /** The current state of a key, for a caller that does not hold it. */
   knownNow(key: string): Known | null | undefined {
     const { states } = this.#parts
     const state = states.hold(key)

@@ -63,7 +63,7 @@ export class Memory<V> {
     return this.#lru.peek(key)
   }
 
-  /** Takes the place of the key's older entry. What is larger than all of memory is not kept. */
+  /** Replaces the key's older entry. An entry larger than all of memory is not kept. */
   keep(entry: Entry<V>): void {
     const weight = entry.weight ?? Infinity
     if (weight > this.#maxBytes) {

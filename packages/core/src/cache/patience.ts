@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 
-/** One deadline over several waits: each of them gets what the earlier ones have left. */
+/** One deadline over several waits: each of them gets the time that the earlier ones have left. */
 export class Patience {
   readonly #clock: Clock
   readonly #options: WaitOptions

@@ -2,7 +2,7 @@ import { HeddleError } from '../errors.ts'
 import type { Encoded } from './key-state.ts'
 import type { KeepOptions } from './options.ts'
 
-/** What a transaction is going to do to its key. */
+/** The change that a transaction is going to make to its key. */
 export interface Draft<V> extends KeepOptions {
   /** Undefined: delete it. */
   readonly value: V | undefined
@@ -16,7 +16,7 @@ export interface Draft<V> extends KeepOptions {
  */
 export class CacheTransaction<V> {
   readonly key: string
-  /** Aborts when the caller has left. What the body has drafted is then dropped. */
+  /** Aborts when the caller has left. The drafts of the body are then dropped. */
   readonly signal: AbortSignal
   readonly #draftOf: (value: V, options: KeepOptions) => Draft<V>
   readonly #parent: KeepOptions['parent']

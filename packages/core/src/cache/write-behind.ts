@@ -52,7 +52,7 @@ export interface WriteBehindOptions {
   readonly maxPendingBytes: number
 }
 
-/** What the cache does when something happens here. */
+/** The callbacks of the cache for events here. */
 export interface WriteBehindEvents<V> {
   /** A large value has been encoded: its size is known. */
   encoded(change: Change<V>): void
@@ -95,7 +95,7 @@ export class WriteBehind<V> {
   #clearing: Clearing | undefined
   #pending = 0
   #pendingBytes = 0
-  /** Let in, but not here yet: a woken caller goes on a moment later. */
+  /** Admitted, but not here yet: a woken caller continues a moment later. */
   #reserved = 0
   #reservedBytes = 0
   #parked = 0
@@ -163,7 +163,7 @@ export class WriteBehind<V> {
     this.#tellIdle()
   }
 
-  /** The key's newest change. What an older one still waits for is left out. */
+  /** The key's newest change. Waits for an older one are skipped. */
   put(state: KeyState<V>, change: Change<V>): void {
     this.#forget(state)
     state.change = change
@@ -411,7 +411,7 @@ export class WriteBehind<V> {
     this.#tellIdle()
   }
 
-  /** It stays to be done: what comes next tries it again first. What waited behind it is refused. */
+  /** It is still to be done: the next call tries it again first. Changes waiting behind it are refused. */
   #clearFailed(clearing: Clearing, error: unknown): void {
     clearing.running = false
     this.#failures++

@@ -17,8 +17,8 @@ import { KeyedResource, SharedResource } from './shared-resource.ts'
  *       └── Lanes of a stage of the server
  *
  * An attempt starts only when its run and the process have room for all it needs; it takes all of it at once
- * or nothing. What waits, waits in the lanes of its run (lanes.ts) and holds nothing. A run that lacks
- * something of the process waits for it in the line of that resource (shared-resource.ts), as one waiter,
+ * or nothing. Waiting entries stay in the lanes of their run (lanes.ts) and hold nothing. A run that lacks
+ * permits of the process waits for it in the line of that resource (shared-resource.ts), as one waiter,
  * however many nodes it has.
  *
  * Invariants, quoted by the tests:
@@ -28,7 +28,8 @@ import { KeyedResource, SharedResource } from './shared-resource.ts'
  *  K3  No lost wake-up: when an entry could start, its owner has been called, or is about to call pick().
  *  K4  What waits holds nothing, and delays only what ranks behind it and wants what it lacks.
  *  K5  The cost of a start does not grow with the number of keys, lanes or waiting entries (log n).
- *  K6  Limits hold for this process; two processes have twice as much. Those with `scope: 'cluster'` hold for all servers on
+ *  K6  Limits hold for this process; two processes have twice as much. Those with `scope: 'cluster'` hold for all
+ *  servers on
  *      one store (cluster-limits.ts).
  */
 
@@ -42,7 +43,7 @@ export interface CapacityOptions {
   readonly thread?: number | PermitOptions | undefined
   /** Attempts on other machines at a time. No limit when absent. */
   readonly fleet?: number | PermitOptions | undefined
-  /** What jobs may need besides, by name. */
+  /** Named resources that jobs may need in addition. */
   readonly resources?: Resources | undefined
   /** Milliseconds of waiting that raise a run by one priority. 30,000 when absent. */
   readonly aging?: number | undefined
@@ -79,7 +80,7 @@ export class Capacity {
       const permits = options[place] ?? (place === 'thread' ? availableParallelism() : Infinity)
       const unit = place === 'thread' ? threadUnit : 1
       const meter = makePermits(place, permits, unit)
-      // What has no limit is not counted: no caller will ever wait for it.
+      // A resource without a limit is not counted: no caller will ever wait for it.
       if (meter.capacity < Infinity) {
         this.#places.set(place, new SharedResource(place, meter, { clock, aging, unit }))
       }
@@ -123,7 +124,7 @@ export class Capacity {
     return (capacity + reserved) / shared.unit
   }
 
-  /** What is limited by a number of permits, and how much of it is in use. */
+  /** The resources limited by a number of permits, and their use. */
   stats(): Readonly<Record<string, ResourceStats>> {
     const stats: Record<string, ResourceStats> = {}
     for (const shared of [...this.#places.values(), ...this.#resources.values()]) {

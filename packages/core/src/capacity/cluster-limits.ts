@@ -2,23 +2,29 @@
  * Limits that hold for all servers on one store: `scope: 'cluster'`.
  *
  *   absent ──join──▶ sure of its share ──no write for ttl − margin──▶ unsure: starts nothing ──write──▶ sure
- *                                                                       └─ silent for ttl ──▶ the others divide its share
+ *                                                                       └─ silent for ttl ──▶ the others divide its
+ *                                                                       share
  *
- * One record for each limit holds the shares of all servers (share.ts). A server changes the record with the revision that it has
- * read: of two that change it at a time one is refused and reads again. Nothing depends on wall clocks or on the clock of the
- * database. An attempt costs no call to the store: it takes a permit of the share, in memory.
+ * One record for each limit holds the shares of all servers (share.ts). A server changes the record with the revision
+ * that it has read: if two change it at the same time, one is refused and reads again. Nothing depends on wall clocks
+ * or on the clock of the database. An attempt costs no call to the store: it takes a permit of the share, in memory.
  *
  * Invariants, quoted by the tests:
- *  E1  A server starts attempts within its share, and only until (time of sending its last write that was answered) + ttl −
+ *  E1  A server starts attempts within its share, and only until (time of sending its last write that was answered) +
+ *  ttl −
  *      margin, on its own monotonic clock.
- *  E2  A share is divided only when its server has written nothing for a ttl, counted from the moment in which this server has
- *      read its last write. That write was sent earlier, so its server has stopped trusting it by then (E1). So the limit
+ *  E2  A share is divided only when its server has written nothing for a ttl, counted from the moment in which this
+ *  server has
+ *      read its last write. That write was sent earlier, so its server has stopped trusting it by then (E1). So the
+ *      limit
  *      holds over kill -9 and take-over.
- *  E3  A share is lowered here before it is lowered in the record, and raised here after it was raised there. A write without an
- *      answer may be carried out late: nothing is raised before a newer write has succeeded, because that one makes the late one
+ *  E3  A share is lowered here before it is lowered in the record, and raised here after it was raised there. A write
+ *  without an
+ *      answer may be carried out late: nothing is raised before a newer write has succeeded, because that one makes the
+ *      late one
  *      void.
- *  E4  What waits here is announced at once. What waits elsewhere is noticed within `every`, within `shortEvery` while something
- *      waits here too.
+ *  E4  A wait here is announced at once. A wait elsewhere is noticed within `every`, within `shortEvery` while work
+ * waits here too.
  *  E5  A server that stops gives its share back; attempts that still run keep theirs until the ttl is over.
  *
  * Known limit: attempts of a server that was stopped or cut off for longer than the ttl continue beside those that

@@ -1,6 +1,6 @@
 import { Permits } from '../kernel/permits.ts'
 
-/** What the others have of a limit. */
+/** The shares of the other servers in a limit. */
 export interface SharesElsewhere {
   readonly servers: number
   /** Permits that are theirs, in use or not. */

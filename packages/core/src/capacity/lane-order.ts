@@ -8,7 +8,7 @@ export interface Ranks<T> extends HeapItem {
   readonly line: { readonly first: T | undefined }
 }
 
-/** What the order between priorities goes by. */
+/** The criteria of the order between priorities. */
 export interface Ranking<T> {
   /** Milliseconds of waiting that are worth one priority. */
   readonly aging: number

@@ -41,8 +41,8 @@ export interface LaneTableOptions<T> {
 const unlimited = new Permits(Infinity)
 
 /**
- * What the entries of one run may need, and the lanes for it: reads `concurrency`, `resources` and `needs`, and
- * finds or makes the lane, its claims and their views. What waits in them is up to {@link Lanes}.
+ * The possible needs of the entries of one run, and the lanes for them: reads `concurrency`, `resources` and `needs`,
+ * and finds or makes the lane, its claims and their views. Their waiting entries belong to {@link Lanes}.
  */
 export class LaneTable<T extends Entry<T>> {
   /** `concurrency` as one number for all places. */
@@ -120,7 +120,7 @@ export class LaneTable<T extends Entry<T>> {
     this.#views.get(name)?.offer()
   }
 
-  /** What a lane takes of the permits of this run: without rates, and without what the process has. */
+  /** The permits of this run that a lane takes: without rates, and without those of the process. */
   permitsOf(lane: Lane<T>): { permits: Permits; name: string; count: number }[] {
     const found: { permits: Permits; name: string; count: number }[] = []
     // Limits of places that the run does not have may be asked for: what if it had them?
@@ -137,7 +137,7 @@ export class LaneTable<T extends Entry<T>> {
     return found
   }
 
-  /** What an entry of a lane needs to continue after it was suspended: everything but rates. */
+  /** The permits that an entry of a lane needs to continue after it was suspended: everything but rates. */
   needsAgain({ claims, needs }: Lane<T>): Needs | undefined {
     if (claims.length === 1 || needs === undefined) return needs
     const rates = new Set(claims.flatMap(({ view }) => (isRate(view) ? [view.name] : [])))

@@ -31,7 +31,7 @@ export class Lane<T extends Entry<T>> implements HeapItem {
   readonly claims: readonly Claim<T>[]
   /** The permits of its place; its claim is the first of `claims`. */
   readonly gate: View<T>
-  /** What it takes of `concurrency`, when that is one number for all places. */
+  /** Its part of `concurrency`, when that is one number for all places. */
   readonly total: number
   readonly needs: Needs | undefined
   readonly at: PlacePermits | undefined

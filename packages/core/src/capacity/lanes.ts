@@ -12,9 +12,9 @@ import { shortageOf, type Shortage } from './shortage.ts'
 import type { Claim, View, ViewHost } from './view.ts'
 
 /*
- * What of one run waits to start, and which of it is next.
+ * The entries of one run that wait to start, and which of them is next.
  *
- * A lane is a line of entries that want the same and have the same priority, so if the first of them cannot
+ * A lane is a line of entries that need the same and have the same priority, so if the first of them cannot
  * start, none can. A lane with entries is in exactly one place:
  *
  *                    ┌──── first of its gate, lacks something else ────┐
@@ -25,7 +25,7 @@ import type { Claim, View, ViewHost } from './view.ts'
  *                    ▼
  *                 started
  *
- * The gate is the place: its permits in the run, in the process, and `concurrency` over all places. What
+ * The gate is the place: its permits in the run, in the process, and `concurrency` over all places. A lane that
  * lacks only the gate stays there: it need not be moved when the gate opens.
  *
  * Invariants, quoted by the tests (K1 to K6 in capacity.ts hold for all runs together):
@@ -40,9 +40,9 @@ import type { Claim, View, ViewHost } from './view.ts'
  *
  *  I5  An entry that is resumed takes no start of a rate; each attempt takes them once.
  *
- * Known limits: a name that is a rate in the run and permits in the process, or the other way round, is taken again as a whole by what
- * is resumed. An entry that needs two contended resources may wait long, because only the one it lacks is
- * held back for it. Holding back all it needs would leave permits idle.
+ * Known limits: a name that is a rate in the run and permits in the process, or the other way round, is taken again as
+ * a whole by what is resumed. An entry that needs two contended resources may wait long, because only the one it lacks
+ * is held back for it. Holding back all it needs would leave permits idle.
  */
 
 export interface LanesOptions<T> {
@@ -185,7 +185,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     this.#enqueue(entry, true)
   }
 
-  /** A later attempt of an entry starts anew. */
+  /** A later attempt of an entry takes its permits again. */
   #returnToLane(entry: T): void {
     const lane = this.#startedIn.get(entry)
     if (lane === undefined) return
@@ -319,7 +319,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     return before
   }
 
-  /** What a lane takes of the permits of this run: without rates, and without what the process has. */
+  /** The permits of this run that a lane takes: without rates, and without those of the process. */
   permitsOf(lane: Lane<T>): { permits: Permits; name: string; count: number }[] {
     return this.#table.permitsOf(lane)
   }

@@ -1,4 +1,4 @@
-/** What a run or a process may have, as it is written in options. */
+/** The resources of a run or a process, in the form of options. */
 import { HeddleError } from '../errors.ts'
 import { checkCount, checkOptions, checkRecord, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'

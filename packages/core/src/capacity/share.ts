@@ -2,19 +2,23 @@
  * How many permits of a limit one server takes, given what the others have: `scope: 'cluster'`. Pure functions.
  *
  * Rules, quoted by the tests:
- *  H1  The counts of all servers together never exceed the limit, unless a server that was taken for dead comes back with
+ *  H1  The counts of all servers together never exceed the limit, unless a server that was taken for dead comes back
+ *  with
  *      attempts that still run: those are counted, and nothing starts beside them.
- *  H2  A server takes what it wants of the free permits while no other lacks its part. What it has and does not use it keeps until
- *      another one lacks something.
- *  H3  A server that lacks its part gets it as soon as attempts of the others end: they start nothing above their parts. The part is an
+ *  H2  A server takes any number of the free permits while no other lacks its part. It keeps unused permits until
+ * another one lacks some.
+ *  H3  A server that lacks its part gets it as soon as attempts of the others end: they start nothing above their
+ *  parts. The part is an
  *      equal one for each server that wants permits, and what one does not want is divided among the others.
- *  H4  The server that has lacked its part for the longest time comes first, with all that its next attempt needs. So a server gets
- *      its turn when there are fewer permits than servers, and an attempt that needs many permits is not starved by those that
+ *  H4  The server that has lacked its part for the longest time comes first, with all that its next attempt needs. So a
+ *  server gets
+ *      its turn when there are fewer permits than servers, and an attempt that needs many permits is not starved by
+ *      those that
  *      need one.
  *  H5  Servers that were started with different limits hold the smallest of them.
  */
 
-/** What one server has, as it is stored. */
+/** The share of one server, as it is stored. */
 export interface Share {
   readonly count: number
   /** How many it would use: more than `count` when something waits. */
@@ -38,7 +42,7 @@ export interface ShareQuestion {
   /** The limit that this server was started with. */
   readonly limit: number
   readonly id: string
-  /** What this server has now; undefined when it is not in the record. */
+  /** The share of this server; undefined when it is not in the record. */
   readonly own: Share | undefined
   /** Those that are alive. */
   readonly others: readonly (readonly [id: string, share: Share])[]

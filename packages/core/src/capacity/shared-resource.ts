@@ -55,7 +55,7 @@ export class Waiter implements HeapItem, Ranked {
   }
 }
 
-/** What a waiter may take. */
+/** The answer to a waiter: refused, or what it may take. */
 export const refused = 0
 export const ordinary = 1
 export const onlyReserved = 2

@@ -14,7 +14,7 @@ import {
   type SharedResource,
 } from './shared-resource.ts'
 
-/** What one lane takes of one resource. */
+/** The claim of one lane on one resource. */
 export class Claim<T extends Entry<T>> {
   readonly view: View<T>
   readonly count: number
@@ -38,7 +38,7 @@ export class Claim<T extends Entry<T>> {
   }
 }
 
-/** What a view asks of the lanes it belongs to. */
+/** The calls that a view makes to the lanes it belongs to. */
 export interface ViewHost<T extends Entry<T>> {
   readonly clock: Clock
   readonly ranking: Ranking<T>
@@ -177,8 +177,9 @@ export class View<T extends Entry<T>> {
   }
 
   /**
-   * A lane that ranks before this one and lacks something here, so that this one must not take it (V1): of several the
-   * first. Decides as {@link #offerOnce} does, or a lane would walk between its gate and this line for ever.
+   * A lane that ranks before this one and lacks something here, so that this one must not take it (V1): if there are
+   * several, the first. Decides as {@link #offerOnce} does, or a lane would walk between its gate and this line for
+   * ever.
    */
   aheadOf(lane: Lane<T>): Lane<T> | undefined {
     if (this.#parked === 0) return undefined
@@ -331,7 +332,7 @@ export class View<T extends Entry<T>> {
     const called = [this.#urgentWaiter!, this.#waiter!].filter(({ isNotified }) => isNotified)
     if (called.length === 0) return
     for (const waiter of called) waiter.isNotified = false
-    // What waits here may be other lanes than when it joined the line.
+    // Other lanes may wait here now than when it joined the line.
     this.offer()
     for (const waiter of called) {
       if (waiter.isNotified || !waiter.isWaiting) continue

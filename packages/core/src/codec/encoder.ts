@@ -10,10 +10,10 @@ import {
   Tag,
 } from './tags.ts'
 
-/** What a step is charged for one value, in bytes: a value costs about as much as copying these. */
+/** The cost that a step is charged for one value, in bytes: a value costs about as much as copying these. */
 const valueCost = 64
 
-/** What a step is charged for a hole that it looks at, and how many it looks at in one go: about 0.3 ms. */
+/** The cost that a step is charged for a hole, and how many holes it reads in one go: about 0.3 ms. */
 const holeCost = 128
 const mostHoles = 2048
 

@@ -1,8 +1,8 @@
 /**
  * The one owner of the end of the process.
  *
- * Whoever must do something before the process ends, whatever ends it, adds an action here. With
- * one handler per user of signals each of them would believe that it is the last to run: that is
+ * Whoever must do something before the process ends, whatever ends it, adds an action here. If
+ * every user of signals had a handler, each would believe that it is the last to run: that is
  * how Ctrl+C with five changed files restores one (defects A, B and B2 of the release scenarios).
  *
  * Invariants, quoted by the tests:

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { HeddleError, describe } from '../errors.ts'
 import type { Random } from '../kernel/random.ts'
 
-/** What a replaced file keeps besides its name. */
+/** The attributes that a replaced file keeps besides its name. */
 export interface FileAttributes {
   readonly mode: number
   readonly uid: number

@@ -66,7 +66,7 @@ function keepBoth(files: IntentFiles, intent: Intent): HeddleError {
 }
 
 /**
- * Restores a file at once. What the asynchronous way was doing may still be under way in Node's
+ * Restores a file at once. Work of the asynchronous version may still be under way in Node's
  * threads, but no step of it follows. With its temporary file gone, a rename that has not happened
  * yet cannot happen any more, and one that has happened is seen in the hash.
  *

@@ -69,7 +69,7 @@ export function describeConflict(
   return { first: placeAt(first, 0), second: placeAt(second, 0) }
 }
 
-/** The call that tells it from the other, or the innermost when its stack is the shorter one. */
+/** The call that distinguishes it from the other definition, or the innermost when its stack is the shorter one. */
 function placeAt({ calls }: Definition, index: number): string {
   return calls[index] ?? calls[0] ?? 'an unknown place'
 }

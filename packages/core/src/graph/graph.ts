@@ -27,7 +27,7 @@ export type OutputOf<R> = R extends NodeRef<infer O> ? O : never
 /** Whether a node runs also when a dependency did not succeed. */
 export type When = 'always' | undefined
 
-/** What the compiler shows where `of()` is given another node than those of `after`. */
+/** The compiler shows this where `of()` is given another node than those of `after`. */
 type NotListed = 'of() reads only nodes that are listed in `after`'
 
 /** Reads the result of a dependency: accepts only what is listed in `after`. With `when: 'always'` it may be undefined. */
@@ -215,7 +215,7 @@ export type InputOf<I, A extends readonly unknown[], W extends When = undefined>
   | (unknown extends I ? {} | null | undefined : I)
   | ((of: ReadResult<A, W>) => I | Promise<I>)
 
-/** What the compiler shows where a job that takes an input is added without options. */
+/** The compiler shows this where a job that takes an input is added without options. */
 type MissingInput = 'this job takes an input: add it as { input }'
 
 /** The options of a node; `input` may be left out only where the job takes none. */
@@ -293,7 +293,7 @@ export function chosenNodes(graph: Graph): readonly string[] | undefined {
   return chosenIn.get(graph)
 }
 
-/** What a node that builds a graph is called in the journal. It is not called itself. */
+/** The job name, in the journal, of a node that builds a graph. The job itself is never called. */
 const subgraphJob: Job = { name: 'subgraph', place: 'loop', run: () => undefined }
 
 function checkFailures(failures: Failures): number {
@@ -381,7 +381,7 @@ export class Graph {
     name: string,
     job: Job<I, O, V>,
     options: MapOptions<E, V, A, F, C> & {
-      /** What an element is for the job. */
+      /** The input that the job gets for an element. */
       readonly input: (element: E, index: number) => I | Promise<I>
     },
   ): NodeRef<MapOutput<O, F, C>>

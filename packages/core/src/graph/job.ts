@@ -24,7 +24,7 @@ import { describeConflict, locateDefinition, type Definition } from './definitio
 /** Where a job runs: on the event loop, in a thread of this process, or on another machine. */
 export type PlaceName = 'loop' | 'thread' | 'fleet'
 
-/** What a running job is given besides its input. */
+/** The context of a running job, besides its input. */
 export interface JobContext {
   /** The node's name in its graph. */
   readonly name: string
@@ -83,8 +83,8 @@ type StepArguments<I> = undefined extends I
   : [input: I, options?: StepOptions]
 
 /**
- * What a job on the loop is given: it may do its work in durable steps (docs/guide/steps.md). While it waits for one it is
- * suspended: it holds no permit and its timeout stops.
+ * The context of a job on the loop: it may do its work in durable steps (docs/guide/steps.md). While it waits for one
+ * it is suspended: it holds no permit and its timeout stops.
  */
 export interface LoopContext extends JobContext {
   /**
@@ -125,14 +125,14 @@ export interface JobOptions<I = unknown> {
   readonly retryBaseDelay?: number
   /** Milliseconds an attempt may take, more than 0; `Infinity` for no limit. The run's own value when absent. */
   readonly timeout?: number
-  /** What it takes while it runs besides one permit of its place: see {@link Needs}. */
+  /** Its permits while it runs, besides one permit of its place: see {@link Needs}. */
   readonly needs?: NeedsOf<I>
   /** 0 is first, 9 is last. */
   readonly priority?: number
   /**
-   * What an input must be: any schema that follows https://standardschema.dev (zod, valibot, TypeBox with its adapter). A
-   * wrong input is refused with the path of the wrong field, before anything starts where it is known by then; the job
-   * gets what the schema makes of it.
+   * The schema of an input: any schema that follows https://standardschema.dev (zod, valibot, TypeBox with its
+   * adapter). A wrong input is refused with the path of the wrong field, before anything starts where it is known by
+   * then; the job gets what the schema makes of it.
    */
   readonly input?: InputSchema
   /**
@@ -149,7 +149,7 @@ export interface JobOptions<I = unknown> {
    * continue: see docs/guide/guarantees.md.
    */
   readonly redact?: Redact
-  /** What a worker of the fleet must have to run it: `['gpu']`. For `place: 'fleet'`. */
+  /** The capabilities that a worker of the fleet must have to run it: `['gpu']`. For `place: 'fleet'`. */
   readonly capabilities?: readonly string[]
 }
 
@@ -170,9 +170,10 @@ const optionNames = {
 } satisfies OptionNames<JobOptions>
 
 /**
- * What an attempt takes besides one permit of its place, by name: a number of permits, or of starts of a rate
+ * The permits of an attempt besides one permit of its place, by name: a number of permits, or of starts of a rate
  * (`{ db: 1, api: 1 }`), or a key where the limit is one for each key (`{ tenant: 'acme' }`). Its own place among
- * them says how many permits of that it takes: `{ loop: 0 }` for a job that only waits. 0 of anything else is none of it.
+ * them says how many permits of that it takes: `{ loop: 0 }` for a job that only waits. 0 of anything else is none of
+ * it.
  */
 export type Needs = Readonly<Record<string, number | string>>
 
@@ -182,7 +183,7 @@ export type Needs = Readonly<Record<string, number | string>>
  */
 export type NeedsOf<I> = Needs | ((input: I) => Needs)
 
-/** What a job and a node of it can both say about its attempts. */
+/** The limits of attempts that both a job and a node of it can set. */
 export type OwnLimits = Pick<
   JobOptions,
   'retries' | 'retryBaseDelay' | 'timeout' | 'needs' | 'priority'

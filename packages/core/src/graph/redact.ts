@@ -1,7 +1,8 @@
 /**
- * What a job keeps from people: `job({ redact })`.
+ * Data of a job that is hidden: `job({ redact })`.
  *
- * It is for what is shown and logged. What is needed to continue after a crash is stored as it is: docs/guide/guarantees.md.
+ * It applies to shown and logged data. Data needed to continue after a crash is stored unchanged:
+ * docs/guide/guarantees.md.
  */
 import { isProxy } from 'node:util/types'
 import { HeddleError, describe } from '../errors.ts'

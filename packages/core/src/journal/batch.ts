@@ -24,7 +24,7 @@ export type RunChange =
   | { readonly type: 'taken'; readonly run: number; readonly mail: number }
 
 /**
- * Rows that were handed in at about the same time.
+ * Rows that were added at about the same time.
  *
  * Flat arrays are the cheapest form in which they cross: docs/decisions/0091.
  */

@@ -45,7 +45,7 @@ function checkNodeName(option: string, name: string): void {
   if (!name.isWellFormed()) refuse(option, name, 'a well-formed string')
 }
 
-/** What an entry in an index of PostgreSQL can hold, with room for escaped characters. */
+/** The largest entry in an index of PostgreSQL, with room for escaped characters. */
 const longestKey = 2_048
 
 /** Two keys that a store cannot tell apart would be one run. */

@@ -195,7 +195,7 @@ export class RunFold {
   }
 }
 
-/** What was computed of its parts so far does not stand any more. */
+/** Results computed from its parts so far are no longer valid. */
 function dropParts(node: NodeFold, position: number): void {
   node.partsFrom = position
   delete node.parts

@@ -21,7 +21,7 @@ import type { RunOutcome } from './outcome.ts'
  *                 └──── resumeRun ───┴────────┘           unless everything in it has succeeded
  *
  * Invariants, quoted by the conformance suite, which every implementation runs:
- *  J1  The rows of a run are readable in the order in which they were handed in.
+ *  J1  The rows of a run are readable in the order in which they were added.
  *  J2  Durability is a prefix of each run: if a row survives a crash, so do all rows of its run before it.
  *  J3  commit() resolves only when its row is durable, as the journal's durability says.
  *  J4  A row is never changed. It is removed only together with its whole run; no run id is used twice.
@@ -32,8 +32,8 @@ import type { RunOutcome } from './outcome.ts'
  *      succeeded by then, every waiting caller gets its error, and all later writes fail too: there is never a gap in
  *      the history of a run.
  *  J7  The loop never waits for the disk and never encodes a large value in one go.
- *  J8  A key belongs to one run of the journal, until that run is removed: of two that start a key at the same
- *      moment one opens the run, the other is refused with its id.
+ *  J8  A key belongs to one run of the journal, until that run is removed: if two calls start a key at the same
+ * moment, one opens the run and the other is refused with its id.
  *  J9  Any process may send a message to a run. The process that writes the run receives it within a second or so,
  *      once: its removal is written together with the rows that it led to.
  *  J10 The guard of a success is closed when the value is encoded, before its row is written. A commit that it drops
@@ -73,11 +73,11 @@ export interface NodeHeader {
   readonly when?: 'always'
   /** The version of its job, where it has one. */
   readonly version?: string
-  /** What of its result is not shown. */
+  /** The redacted parts of its result. */
   readonly redact?: Redact
 }
 
-/** What is known when a run starts. */
+/** The data of a run that is known at its start. */
 export interface RunHeader {
   /** Unique in all journals: see newRunId(). */
   readonly id: string
@@ -256,7 +256,7 @@ export interface RunSnapshot extends RunSummary {
 
 /** A run in a list. */
 export interface RunListEntry extends RunSummary {
-  /** What it was started with, in words: the `labels` of its options. */
+  /** The labels of the run's options: how it was started, in words. */
   readonly labels: Readonly<Record<string, string>>
 }
 
@@ -298,7 +298,7 @@ export type RunMessage =
       readonly by: string
     }
   | {
-      /** What a job waits for with `ctx.waitFor(name)`. It stays in the mailbox until one does. */
+      /** A message for `ctx.waitFor(name)`. It stays in the mailbox until a job takes it. */
       readonly kind: 'signal'
       readonly name: string
       /** Plain data. */
@@ -313,7 +313,7 @@ export interface JournalTrouble {
   readonly isFinal: boolean
 }
 
-/** What the owner of a run wants to know. */
+/** The notifications for the owner of a run. */
 export interface WriterWatcher {
   /** Called when writes begin to fail, when they are given up, and with undefined when they succeed again. */
   onTrouble?(trouble: JournalTrouble | undefined): void
@@ -349,7 +349,7 @@ export interface PruneOptions {
 }
 
 export interface PruneReport {
-  /** What was removed, or would be, newest first. */
+  /** The runs that were removed, or would be, newest first. */
   readonly runs: readonly RunSummary[]
   /** Bytes of their rows and results, about. */
   readonly bytes: number
@@ -380,7 +380,7 @@ export interface RunWriter extends AsyncDisposable {
   /**
    * Adds a row, with the node's result where it succeeded, and waits until it is durable.
    *
-   * *Cancellation*: by the guard of a success, until its value is encoded (J10). Then none: a row that was handed in is
+   * *Cancellation*: by the guard of a success, until its value is encoded (J10). Then none: a row that was added is
    * written. It fails when the journal fails (J6).
    * *Fairness*: rows become durable in order; those of one moment together.
    * @throws `HDL_NOT_CLONEABLE` for a value that is not plain data: no row is written, nothing else is
@@ -532,7 +532,7 @@ export interface PartsOptions {
 
 export interface JournalStats {
   readonly state: ServiceState
-  /** Rows handed in and not yet durable. */
+  /** Rows that were added and are not yet durable. */
   readonly pending: number
   /** Rows made durable since the journal was opened. */
   readonly rows: number

@@ -1,7 +1,7 @@
 /** The fields of a node that journals keep: the one list of fields that most nodes do not have. */
 import type { NodeHeader } from './journal.ts'
 
-/** What a node has besides its name, job, place, dependencies and input. */
+/** The fields of a node besides its name, job, place, dependencies and input. */
 export type RareFields = Omit<NodeHeader, 'name' | 'job' | 'place' | 'after' | 'input'>
 
 const rareNames = Object.keys({

@@ -22,7 +22,7 @@ export class Derived<T> {
   }
 }
 
-/** What is remembered of the runs that were asked for last. */
+/** Caches the last requested runs. */
 export class Remembered<T> {
   readonly #limit: number
   readonly #make: () => T

@@ -1,5 +1,5 @@
 /**
- * Rows in the order in which they were handed in, although some of them take time to prepare.
+ * Rows in the order in which they were added, although some of them take time to prepare.
  *
  *   push(row):  nothing is held ──▶ emitted at once
  *               something is held ──▶ held, until everything before it was emitted
@@ -18,7 +18,7 @@ interface Slot {
 export class RowOrder {
   #slots: Slot[] = []
 
-  /** Whether a row that is handed in now must wait. If not, the caller need not push it. */
+  /** Whether a row that is added now must wait. If not, the caller need not push it. */
   get isHolding(): boolean {
     return this.#slots.length > 0
   }
@@ -51,7 +51,7 @@ export class RowOrder {
 
   #release(): void {
     let ready = 0
-    // Read anew each time: what is emitted may hand in further rows.
+    // Read again each time: an emitted row may cause further rows.
     for (let slot = this.#slots[0]; slot?.emit !== undefined; slot = this.#slots[++ready]) {
       slot.emit()
     }

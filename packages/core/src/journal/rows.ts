@@ -11,13 +11,13 @@ import { cutRecord } from './cut.ts'
 import { rareFieldsOf, type RareFields } from './node-header.ts'
 import { nodeStateOf, runStateOf } from './states.ts'
 
-/** What a row of the history is about. Appended to, never reordered. */
+/** The kinds of rows of the history. Appended to, never reordered. */
 export const Kind = { node: 0, success: 1, log: 2, run: 3, nodes: 4, part: 5 } as const
 
 /** How the detail of a row begins that has nothing but an input, as the JSON that it is: to write and read it costs next to nothing. */
 const inputStart = '{"input":'
 
-/** What a row of a node has besides its columns; null for most. */
+/** The additional fields of a node's row; null for most. */
 export function nodeDetail(transition: Transition): string | null {
   const { error, delay, blockedBy, part, input } = transition
   const isPlain = error === undefined && delay === undefined && blockedBy === undefined

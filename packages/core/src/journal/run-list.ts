@@ -22,7 +22,7 @@ import type { RunState } from '../scheduler/events.ts'
 const lookedAt = 10_000
 const mostListed = 1_000
 
-/** What is known of a run before its nodes are counted. */
+/** The data of a run before its nodes are counted. */
 export interface ListedRun {
   readonly number: number
   readonly id: string

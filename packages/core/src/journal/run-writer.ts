@@ -30,7 +30,7 @@ import { storeError } from './sqlite/sqlite-error.ts'
 /** Nodes in one row of the history: about 0.1 ms to encode. */
 const nodesPerRow = 256
 
-/** What a write side does to the writer of a run. */
+/** The calls of a write side to the writer of a run. */
 export interface SideWriter {
   onTrouble(trouble: JournalTrouble | undefined): void
   /** `mail`: the number by which the writer removes it from the mailbox. */
@@ -50,7 +50,7 @@ export interface WriterSide {
   removeWriter(run: number): void
 }
 
-/** What a writer needs of its journal. */
+/** The calls that a writer makes to its journal. */
 export interface WriterHost {
   readonly clock: Clock
   readonly side: WriterSide

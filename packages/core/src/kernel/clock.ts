@@ -3,7 +3,7 @@
  *
  * Everything else takes a {@link Clock}, so a test can replace time by a virtual clock and an
  * explorer can drive the order of wake-ups. A test forbids `setTimeout`, `queueMicrotask`, `Date.now`,
- * `performance` and their like everywhere else. What is not part of the clock is beside it:
+ * `performance` and their like everywhere else. Related parts are beside the clock:
  * `beat.ts` measures this very loop, in `turn.ts` no time passes.
  */
 

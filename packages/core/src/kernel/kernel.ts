@@ -2,7 +2,7 @@ import { checkMethods, checkRecord } from './check.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { systemRandom, type Random } from './random.ts'
 
-/** What every part is given from the edge of the program instead of reaching for globals. */
+/** The dependencies that every part gets from the edge of the program, instead of globals. */
 export interface Kernel {
   readonly clock: Clock
   readonly random: Random

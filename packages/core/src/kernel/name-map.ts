@@ -37,7 +37,7 @@ const slotSize = 2
  *
  *  N1  A name that was added is in the table, in the full one that is being emptied, or in the native map.
  *  N2  For a name no more than `longestProbe` slots of a table are looked at, and no more than `mostOfOneHash`
- *      names compared, whatever the names are. What does not fit is in the native map.
+ *      names compared, whatever the names are. Names that do not fit are in the native map.
  *  N3  No add() moves more than `movedAtOnce` slots.
  */
 export class NameMap<T extends { readonly name: string }> {
@@ -180,7 +180,7 @@ const othersHashed = 8
 
 /**
  * FNV-1a of all characters, or, of a long name, of the last ones and some before them: reading a character costs
- * as much as looking into a slot. Names that differ only elsewhere are told apart by the native map.
+ * as much as looking into a slot. The native map distinguishes names that differ only elsewhere.
  */
 function hashOf(name: string): number {
   const { length } = name

@@ -1,7 +1,7 @@
 /* oxlint-disable node/no-sync -- a file that the kernel makes up: reading it waits for nothing */
 import { closeSync, openSync, readSync } from 'node:fs'
 
-/** What the machine has given the thread that asks, in milliseconds since it started. */
+/** The processor time of the current thread, in milliseconds since it started. */
 export interface ProcessorTimes {
   /** Time on a processor. Undefined where the runtime does not say. */
   readonly ran: number | undefined

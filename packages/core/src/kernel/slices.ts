@@ -6,7 +6,7 @@ export const sliceBudget = 4
 /**
  * Callers that wait to continue their sliced work, in order.
  *
- * One of them goes on in each turn of the loop. If all did, ten works side by side would make one
+ * One of them continues in each turn of the loop. If all did, ten works side by side would make one
  * gap of ten slices.
  */
 class Line {

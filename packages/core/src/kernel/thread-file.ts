@@ -17,7 +17,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { HeddleError } from '../errors.ts'
 import { addressInPackage, bundleUrl, extension } from './own-file.ts'
 
-/** What a thread of this package does, with the file that does it. */
+/** The roles of this package's threads, with the file of each. */
 export const threadRoles = {
   jobs: 'threads/entry',
   watchdog: 'watch/watchdog-thread',

@@ -68,7 +68,7 @@ class Turn {
     try {
       while (next < parts.length) parts[next++]!.end()
     } finally {
-      // What one of them throws ends the process, or it does not: then the others continue.
+      // An error of one part ends the process, or it does not: then the others continue.
       if (next < parts.length) this.#clock.afterIo(() => this.#endFor(parts, next))
     }
   }
@@ -97,7 +97,7 @@ export class TurnBudget {
   readonly #onTurnEnd: (wasSpent: boolean) => void
   readonly #budget: number
   #isOpen = false
-  /** No work may go on in this turn of the loop. */
+  /** No work may continue in this turn of the loop. */
   isSpent = false
   /** When this part looked for the first time in this turn, on the clock's monotonic scale. */
   startedAt = 0

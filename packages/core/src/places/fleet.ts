@@ -5,7 +5,7 @@ import type { Place, PlaceContext } from './place.ts'
 export interface FleetAttempt {
   readonly job: string
   readonly version: string
-  /** What a worker must have. */
+  /** The capabilities that a worker must have. */
   readonly capabilities: readonly string[]
   /** Whose work it is: only workers of this tenant get it. The common tenant of the server when absent. */
   readonly tenant?: string | undefined
@@ -26,7 +26,7 @@ export interface FleetAttempt {
   readonly onProgress: (fraction: number, text?: string) => void
 }
 
-/** What decides which workers may run an attempt. */
+/** The fields that decide which workers may run an attempt. */
 export type FleetNeeds = Pick<FleetAttempt, 'job' | 'version' | 'capabilities' | 'tenant'>
 
 /** Hands attempts to workers. A server implements it. */

@@ -1,7 +1,7 @@
 import type { PlacePermits } from '../capacity/lane-table.ts'
 import type { Job, JobContext } from '../graph/job.ts'
 
-/** What a place is given for one attempt of a node. */
+/** The context that a place gets for one attempt of a node. */
 export interface PlaceContext extends JobContext {
   /** Milliseconds the place has to settle once `signal` has aborted. Then the attempt ends without it. */
   readonly grace: number

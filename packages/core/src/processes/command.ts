@@ -45,8 +45,8 @@ const optionNames = {
  * The group matters: a build tool's children go with it when a job times out, so a second attempt
  * never runs beside the first (R3). A command that fails is an error, with the end of what it said (R1).
  *
- * A process that the command leaves behind may hold its output open. What it says later than `grace`
- * after the command's end is not waited for.
+ * A process that the command leaves behind may hold its output open. Output later than `grace`
+ * after the command's end is not awaited.
  *
  * *Cancellation*: the promise rejects only after the process has ended.
  * *Fairness*: none needed; every call has its own process.
@@ -127,7 +127,7 @@ function start(
   }
 }
 
-/** What the system refused may be the length of the command itself. */
+/** The system may have refused the length of the command itself. */
 function shortened(command: string): string {
   return command.length > 500 ? `${command.slice(0, 500)}…` : command
 }

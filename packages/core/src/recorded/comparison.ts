@@ -1,4 +1,4 @@
-/** What is different between two runs. */
+/** The differences between two runs. */
 import { isDeepStrictEqual } from 'node:util'
 import { systemKernel } from '../kernel/kernel.ts'
 import { compareGraphs, type GraphDifference } from '../run/compare.ts'

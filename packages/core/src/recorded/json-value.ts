@@ -171,7 +171,7 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** What an instance holds may be connections and passwords: only its class is shown. */
+/** An instance may hold connections and passwords: only its class is shown. */
 function instanceName(value: object): string {
   const { name } = (value.constructor ?? {}) as { readonly name?: unknown }
   return typeof name === 'string' ? name.slice(0, 100) : 'Object'

@@ -267,7 +267,7 @@ class RecordBuilder {
         break
       case 'running': {
         const { at } = row
-        // It had come to an end, and begins anew.
+        // It had ended, and starts again.
         if (row.attempt === 0 && node.firstStartedAt !== undefined) {
           keepTime(node, node.attempts.at(-1)?.endedAt ?? at)
         }
@@ -300,7 +300,7 @@ class RecordBuilder {
   }
 }
 
-/** The node begins anew. What it has done up to `endedAt` is used again if it is in elements or steps. */
+/** The node starts again. Its work up to `endedAt` is used again if it is in elements or steps. */
 function keepTime(node: OpenNode, endedAt: number): void {
   const { firstStartedAt = endedAt } = node
   node.keptTime = node.hasParts ? node.keptTime + Math.max(0, endedAt - firstStartedAt) : 0

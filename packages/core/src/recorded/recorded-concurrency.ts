@@ -1,6 +1,6 @@
 import type { RunSnapshot } from '../journal/journal.ts'
 
-/** What a run has when no option is given. */
+/** The default concurrency of a run. */
 const defaultConcurrency = 5
 
 /** How many nodes a run had running at once, at most. The journal keeps no Infinity: it has null for it. */

@@ -2,9 +2,9 @@
  * From the rows of a run to a recording that can be played again.
  *
  * Rows have whole milliseconds, and many have the same. Each gets an instant of its own, so that the clock
- * of the replay tells them apart: its time, or a thousandth after the row before it.
+ * of the replay distinguishes them: its time, or a thousandth after the row before it.
  *
- * A success is written before the scheduler hears of it: what depends on it becomes ready only when it is
+ * A success is written before the scheduler is notified: dependents become ready only when it is
  * durable, and other attempts may end in between. So a success counts from where its first consequence is,
  * if it has one.
  *
@@ -26,7 +26,7 @@ export type RecordingKind = 'free' | 'held'
 export interface Recording {
   readonly kind: RecordingKind
   readonly run: RecordedRun
-  /** What a replay must come to. */
+  /** The expected outcome of a replay. */
   readonly starts: readonly string[]
   readonly ends: readonly string[]
   readonly states: ReadonlyMap<string, NodeState>

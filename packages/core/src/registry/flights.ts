@@ -23,7 +23,7 @@
  *
  * Known limits: `start` runs in the async context of the caller that came first. A computation that
  * joins its own key waits for itself; give such calls a deadline. A computation that ignores its
- * signal goes on after it was abandoned, beside a newer flight of the same key: `stats().abandoned`
+ * signal continues after it was abandoned, beside a newer flight of the same key: `stats().abandoned`
  * counts those, and work with side effects checks its signal before it writes.
  */
 
@@ -204,8 +204,8 @@ export class Flights<K, V> {
   }
 
   /**
-   * Frees the key: the next join starts anew, while the callers attached so far still get the old
-   * computation's outcome. For invalidation: what was read before a delete must not answer after it.
+   * Frees the key: the next join starts a new computation, while the callers attached so far still get the old
+   * computation's outcome. For invalidation: a value read before a delete must not answer after it.
    * False when there was none.
    */
   detach(key: K): boolean {
@@ -232,7 +232,7 @@ export class Flights<K, V> {
   /**
    * Waits until no computation runs, abandoned ones included.
    *
-   * *Cancellation*: leaves nothing behind; the computations go on.
+   * *Cancellation*: leaves nothing behind; the computations continue.
    * *Fairness*: all waiting callers are notified at once.
    */
   waitIdle(options: WaitOptions = {}): Promise<void> {

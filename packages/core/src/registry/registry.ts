@@ -183,7 +183,7 @@ class Entry<V> implements RegistryRequest<V>, Due {
   }
 }
 
-/** What an entry may ask of its registry. */
+/** The calls that an entry makes to its registry. */
 interface RegistryCore<V> {
   readonly name: string
   fail(entry: Entry<V>, error: unknown, served: boolean): boolean

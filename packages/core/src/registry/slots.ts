@@ -147,7 +147,7 @@ export class Slots {
 
   /**
    * Whether this number is no longer the newest held of its slot. For numbers that left the process;
-   * inside it ask the ticket, which also tells a released one from a superseded one.
+   * inside it ask the ticket, which also distinguishes a released one from a superseded one.
    */
   isStale(slot: string, sequence: number): boolean {
     return this.#current.get(slot)?.sequence !== sequence

@@ -1,4 +1,4 @@
-/** What earlier processes have done of the elements of a map, read from their rows. */
+/** Work of earlier processes on the elements of a map, read from their rows. */
 import { elementIndexOf, hasElementKey } from '../attempts/part-path.ts'
 import type { ErrorRecord, PartEntry } from '../journal/journal.ts'
 import { IndexRanges } from './index-ranges.ts'

@@ -10,10 +10,10 @@ const fromResults = 'from results'
 const notData = 'not plain data'
 
 /**
- * The fingerprint of a node's input, to notice that it changed between two runs. Inputs that are equal as data have the same
- * fingerprint. All inputs that are made from results share one, and all that are not data share another.
+ * The fingerprint of a node's input, to notice that it changed between two runs. Inputs that are equal as data have the
+ * same fingerprint. All inputs that are made from results share one, and all that are not data share another.
  *
- * By the encoding of results, in which equal data has equal bytes. `v8.serialize` tells apart a list of
+ * By the encoding of results, in which equal data has equal bytes. `v8.serialize` distinguishes a list of
  * integers from the same list that has held a fraction before (docs/decisions/0115).
  *
  * @returns A promise for an input that takes longer than a moment.

@@ -3,14 +3,16 @@
  *
  *   the old run ──results that are not computed from `from`──▶ a new run ──▶ resumed like any other
  *
- * The old run is not touched and keeps its key; the new one says where it comes from (`options.forkedFrom`). Results that are
- * files in the store are not copied: both runs name the same file, which goes with the last of them. Artifacts of results that
- * are used are copied: each of the runs has its own, and keeps it when the other is removed (docs/decisions/0410).
+ * The old run is not touched and keeps its key; the new one says where it comes from (`options.forkedFrom`). Results
+ * that are files in the store are not copied: both runs name the same file, which is removed with the last of them.
+ * Artifacts of results that are used are copied: each of the runs has its own, and keeps it when the other is removed
+ * (docs/decisions/0410).
  *
  * Invariants, quoted by the tests:
  *  K1  `from`, everything computed from it, and everything that has not succeeded runs; nothing else does.
  *  K2  The old run has the same rows as before.
- *  K3  A process that dies while it makes the new run leaves one that can be resumed: it runs more than K1 says, never less.
+ *  K3  A process that dies while it makes the new run leaves one that can be resumed: it runs more than K1 says, never
+ *  less.
  *  K4  The new run has the artifacts of every node, element and step whose result it uses, before it has the result.
  */
 import type { ArtifactInfo } from '../artifacts/artifact-store.ts'
@@ -38,7 +40,7 @@ export interface ForkedFrom {
 /** Results that are on their way to the journal at a time. */
 const atOnce = 256
 
-/** What of a run is used in a new one. */
+/** The part of a run that is used in a new one. */
 export class Fork {
   readonly #source: RunSnapshot
   readonly #byName: ReadonlyMap<string, NodeSnapshot>

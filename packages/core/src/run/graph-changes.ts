@@ -1,4 +1,4 @@
-/** What a resumed run writes about a graph that is not the recorded one (R4 and R7 of resume.ts). */
+/** The rows that a resumed run writes about a changed graph (R4 and R7 of resume.ts). */
 import { HeddleError } from '../errors.ts'
 import type { NodeHeader, NodeSnapshot, RunWriter } from '../journal/journal.ts'
 import { describeDifference, type GraphDifference } from './compare.ts'
@@ -13,7 +13,7 @@ export function graphChanged(run: string, all: readonly GraphDifference[]): Hedd
   return new HeddleError('HDL_GRAPH_CHANGED', { run, differences })
 }
 
-/** What of a run is not as it was recorded. */
+/** The differences between a run and its record. */
 export class GraphChanges {
   /** Nodes whose results are no longer valid, and nodes that were removed and are made again. */
   readonly invalidResults: string[] = []

@@ -1,4 +1,4 @@
-/** What of a run grows: loads and starts maps, sub-graphs and durable steps, and holds what all steps share. */
+/** The growing parts of a run: loads and starts maps, sub-graphs and durable steps, and holds what all steps share. */
 import type { PartEntry } from '../journal/journal.ts'
 import { Deadlines } from '../kernel/deadlines.ts'
 import type { AttemptSteps } from '../attempts/attempt.ts'

@@ -10,8 +10,8 @@ import type { Place, PlaceContext } from '../places/place.ts'
 import { reader, type PlacedNode, type ResultOf } from './placed.ts'
 
 /**
- * Calls `use` with the input of a node. What an input function returns is awaited once when it is a promise, for
- * `needs` as for the job; an input that is not made by a function is given as it is.
+ * Calls `use` with the input of a node. A promise of an input function is awaited once, for
+ * `needs` and for the job; an input that is not made by a function is passed unchanged.
  */
 export function withInput(
   { node: { input }, scope }: PlacedNode,
@@ -36,7 +36,7 @@ export function runJob(job: Job, input: unknown, place: Place, context: PlaceCon
   return job.redact === undefined ? call() : runRedacted(job.redact, input, context, call)
 }
 
-/** What the job logs, reports and throws is redacted before it is passed on. */
+/** Logs, reports and errors of the job are redacted before they are passed on. */
 function runRedacted(
   redact: Redact,
   input: unknown,

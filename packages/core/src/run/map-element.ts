@@ -3,7 +3,7 @@ import type { Needs, OwnLimits } from '../graph/job.ts'
 import type { NodeAttempt } from '../scheduler/attempt.ts'
 import type { Part, PartEnd, PartOptions } from '../scheduler/part.ts'
 
-/** What an element needs, or why that is not known. */
+/** The needs of an element, or why they are not known. */
 export interface Needed {
   readonly needs?: Needs | undefined
   readonly failure?: { readonly error: Error }
@@ -14,7 +14,7 @@ export interface ElementOwner {
   /** Limits of each element. */
   readonly limits: OwnLimits
   readonly permits: PlacePermits | undefined
-  /** What the element comes to in this attempt. */
+  /** The outcome of the element in this attempt. */
   runElement(element: MapElement, attempt: NodeAttempt): unknown
   onElementEnd(element: MapElement, end: PartEnd, now: number): void
 }

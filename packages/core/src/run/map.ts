@@ -40,8 +40,8 @@ const closeGrace = 1_000
 /**
  * The result of a map.
  *
- * *Cancellation*: by the signal of its attempt; elements that run are aborted with it. `onDrain` hears of the beginning of a
- * graceful cancel, until the function that it returns is called.
+ * *Cancellation*: by the signal of its attempt; running elements are aborted with it. `onDrain` is notified of the
+ * beginning of a graceful cancel, until the function that it returns is called.
  */
 export async function runMap(
   placed: PlacedNode,
@@ -63,7 +63,7 @@ class MapRun implements ElementOwner {
   readonly permits: PlacePermits | undefined
   readonly #placed: PlacedNode
   readonly #spec: MapSpec
-  /** What each element needs, where that does not depend on it. */
+  /** The needs of each element, where they do not depend on it. */
   readonly #sameNeeds: Needed | undefined
   readonly #context: AttemptContext
   readonly #host: GrowthHost
@@ -79,7 +79,7 @@ class MapRun implements ElementOwner {
   /** Elements that were set aside. They are not an outcome that `failures` is about. */
   #setAside = 0
   #setAsideError: unknown
-  /** What it fails with, which may be undefined. */
+  /** Its error, which may be undefined. */
   #failure: { readonly error: unknown } | undefined
   #isStopped = false
   /** Why the run is cancelled, once an element was not started because of it. */
@@ -206,7 +206,7 @@ class MapRun implements ElementOwner {
   }
 
   /**
-   * What user code comes to. Undefined when the map is stopped before (G14).
+   * The result of user code. Undefined when the map is stopped before (G14).
    * @throws `HDL_TIMEOUT` when it takes longer than an element may. Without `what`, undefined then.
    */
   #wait<T>(
@@ -261,7 +261,7 @@ class MapRun implements ElementOwner {
     })
   }
 
-  /** What an element needs. What cannot be found out fails the element, as it fails a node. */
+  /** The needs of an element. If they cannot be computed, the element fails, as a node would. */
   #askNeeds(element: unknown, index: number): Needed | Promise<Needed> {
     if (this.#sameNeeds !== undefined) return this.#sameNeeds
     const { node, name } = this.#placed

@@ -16,7 +16,10 @@ export function placement(place: Place, job: Job): { readonly place?: PlacePermi
   return { place: place.permitsOf?.(job) ?? { place: job.place, shared: 'none' } }
 }
 
-/** What an input needs: the function is given what the schema makes of it, as the job is. A promise when the schema takes time. */
+/**
+ * The needs of an input: the function gets the output of the schema, like the job. A promise when the schema takes
+ * time.
+ */
 export function neededFor(
   node: string,
   job: Job,
@@ -27,7 +30,7 @@ export function neededFor(
   return withValidInput(node, job, input, (checked) => askNeeds(needs, checked))
 }
 
-/** What is said of a node's attempts: its own limits go over those of its job. */
+/** The limits of a node's attempts: its own take precedence over those of its job. */
 export function ownLimits({ job, options }: GraphNode): OwnLimits {
   const needs = mergeNeeds(job.needs, options.needs)
   return {
@@ -61,7 +64,7 @@ export function addOptionsOf(placed: PlacedNode): Omit<AddOptions, 'after'> | un
   return { ...limits, ...at, needs: needsOf }
 }
 
-/** What a node needs goes over what its job needs, name by name. */
+/** The needs of a node take precedence over those of its job, name by name. */
 function mergeNeeds(
   ofJob: NeedsOf<unknown> | undefined,
   ofNode: NeedsOf<unknown> | undefined,

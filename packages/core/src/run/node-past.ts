@@ -1,4 +1,4 @@
-/** What earlier processes have recorded of the nodes of a run, and what of it a resumed run uses. */
+/** Records of earlier processes about the nodes of a run, and the part of them that a resumed run uses. */
 import type { NodeHeader, NodeSnapshot, RunSnapshot, RunWriter } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
@@ -9,7 +9,7 @@ import type { ValidParts } from './valid-parts.ts'
 /** A node of a sub-graph that an earlier process finished, with its result. In lists each comes after its dependencies. */
 export type EndedNode = NodeSnapshot & { readonly value: unknown }
 
-/** What of a sub-graph that was built again is valid. */
+/** The valid part of a sub-graph that was built again. */
 export interface Regrown {
   /** Results of its own nodes. */
   readonly finished: ReadonlyMap<string, unknown>
@@ -17,7 +17,7 @@ export interface Regrown {
   readonly ended: readonly EndedNode[]
 }
 
-/** What of a graph is valid, filled node by node. */
+/** The valid part of a graph, filled node by node. */
 export interface ValidNodes {
   readonly finished: Map<string, unknown>
   readonly ended: EndedNode[]
@@ -73,7 +73,7 @@ export class NodePast {
     if (!isValid && this.#parts.invalidate(name)) changes.invalidParts.push(name)
     if (isValid && grows === 'subgraph') {
       this.#valid.add(name)
-      // What is in a sub-graph that has ended has ended too.
+      // Nodes in a sub-graph that has ended have ended too.
       if (finished.has(name)) this.#addEnded(name, ended)
       return undefined
     }
@@ -121,7 +121,7 @@ export class NodePast {
     const { clock, allowChanges } = this.#options
     const isValid = this.#valid.has(parent)
     const made = await nodesByName(this.#byParent.get(parent) ?? [], clock)
-    // What was removed is made anew.
+    // Removed results are computed again.
     const isThere = ({ state }: NodeSnapshot): boolean => isValid && state !== 'skipped'
     const before = new Map([...made].filter(([, node]) => isThere(node)))
     const differences = await compareGraphs(before, headers, clock)

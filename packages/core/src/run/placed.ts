@@ -58,7 +58,7 @@ export async function placeNodes(
   return placed
 }
 
-/** What a placed node waits for, by the names of the run. */
+/** The dependencies of a placed node, by the names of the run. */
 export function dependenciesOf({ node, scope }: PlacedNode): readonly string[] {
   return scope.prefix === '' ? node.after : node.after.map((name) => scope.prefix + name)
 }

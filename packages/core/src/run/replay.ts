@@ -40,7 +40,7 @@ export interface RecordedRun {
   readonly concurrency: number
   /** Each after its dependencies. */
   readonly nodes: readonly RecordedNode[]
-  /** What was done to the run. `abort` is a cancel that does not wait. */
+  /** Calls made on the run. `abort` is a cancel that does not wait. */
   readonly controls?: readonly {
     readonly at: number
     readonly action: 'pause' | 'resume' | 'cancel' | 'abort'
@@ -142,7 +142,7 @@ export async function replayRun(run: RecordedRun, options: ReplayOptions): Promi
     scheduler.close()
     await clock.runUntil(playing)
   }
-  // What was done to the run when it had ended changes nothing.
+  // Calls made after the end of the run change nothing.
   for (const timer of timers) timer.cancel()
   return replay
 }

@@ -36,7 +36,7 @@ import { NodePast, nodesByName, type EndedNode } from './node-past.ts'
 import { mostInterruptions } from './starts.ts'
 import { ValidParts } from './valid-parts.ts'
 
-/** What a resumed run starts from. */
+/** The state from which a resumed run starts. */
 export interface Continuation {
   /** Valid results, by node. */
   readonly finished: ReadonlyMap<string, unknown>

@@ -20,7 +20,7 @@ import { Part } from '../scheduler/part.ts'
 import type { Growth } from '../scheduler/scheduler.ts'
 
 export interface ArtifactOptions {
-  /** What all artifacts of the run may take. Default 1 GiB and 10,000 artifacts. */
+  /** Quotas for all artifacts of the run. Default 1 GiB and 10,000 artifacts. */
   readonly quota?: Partial<ArtifactQuota>
   /** Where they are written instead of beside the journal. The caller closes it. */
   readonly store?: Pick<ArtifactStore, 'put'>
@@ -42,7 +42,7 @@ function ownerOf({ entry }: NodeAttempt): string {
   return ownerName(entry instanceof Part ? entry.root.name : entry.name, entry.name)
 }
 
-/** What an attempt is writing. */
+/** The artifacts that an attempt is writing. */
 interface Writing {
   readonly controller: AbortController
   readonly puts: Set<Promise<ArtifactInfo>>
@@ -68,7 +68,7 @@ export class RunArtifacts {
     growth.setArtifacts((attempt, name, content) => this.#put(attempt, name, content))
   }
 
-  /** What an attempt has not written yet; undefined when there is nothing. */
+  /** The artifacts that an attempt has not written yet; undefined when there are none. */
   pending(attempt: object): Promise<unknown> | undefined {
     const puts = this.#writing.get(attempt as NodeAttempt)?.puts
     return puts === undefined || puts.size === 0 ? undefined : Promise.all(puts)

@@ -53,14 +53,14 @@ export interface JournalOptions {
    * `true` resumes also a run that failed or was cancelled.
    */
   readonly resume?: string | boolean
-  /** Resumes although the graph has changed. What stands unchanged is kept, the rest runs. */
+  /** Resumes although the graph has changed. Unchanged results are kept, the rest runs. */
   readonly allowChanges?: boolean
   /**
    * Makes a new run from a recorded one, that of `resume` or the last of this title: this node, what is computed from it and what
    * has not succeeded run, the other results are used again. The recorded run stays as it is.
    */
   readonly from?: string
-  /** What the run is called in lists. */
+  /** Title of the run in lists. */
   readonly title?: string
   /**
    * The module that made the graph and the arguments it was called with. They are recorded with a new run, so that
@@ -230,7 +230,7 @@ async function connect(
   }
 }
 
-/** What was handed in so far is read as well. */
+/** Rows added so far are read as well. */
 async function* readParts(
   journal: Journal,
   writer: RunWriter,

@@ -304,7 +304,7 @@ function graphResult(ended: RunResult, id: string | undefined, graph: Graph): Gr
   }
 }
 
-/** Everything is on disk before the caller hears of the end. */
+/** Everything is on disk before the caller gets the end. */
 async function conclude(
   running: Promise<RunResult>,
   runJournal: RunJournal | undefined,

@@ -4,7 +4,7 @@
  *   message ──a job waits for its name──▶ taken, with the row that says so
  *      └── no job waits ──▶ kept until one does; it stays in the mailbox of the journal meanwhile
  *
- * G9: of several waits for one name the first gets the first signal; a signal goes to one wait.
+ * G9: if several waits have one name, the first gets the first signal; a signal goes to one wait.
  */
 import type { RunMessage } from '../journal/journal.ts'
 

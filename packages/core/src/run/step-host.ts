@@ -2,7 +2,7 @@ import type { Due } from '../kernel/deadlines.ts'
 import type { AttemptContext, GrowthHost } from './growth-host.ts'
 import type { Signals } from './signals.ts'
 
-/** What the steps of all attempts of a run share. */
+/** State shared by the steps of all attempts of a run. */
 export interface StepHost extends GrowthHost {
   readonly signals: Signals
   /** Wakes sleeps: one timer for all of them (G11). */

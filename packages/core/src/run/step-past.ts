@@ -22,7 +22,7 @@ export interface StepPast {
   find(path: string): PastStep | undefined | Promise<PastStep | undefined>
 }
 
-/** What this process has seen: for runs without a journal, and for elements of maps. */
+/** Steps recorded by this process: for runs without a journal, and for elements of maps. */
 export class RememberedSteps implements StepPast {
   readonly #steps = new Map<string, PastStep>()
 

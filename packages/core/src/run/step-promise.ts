@@ -1,8 +1,9 @@
 /**
- * What a call of a step returns: it knows whether anything listens to it, and whether the job waits for it (attendance.ts).
+ * What a call of a step returns: it knows whether anything listens to it, and whether the job waits for it
+ * (attendance.ts).
  *
  *   called ──then, catch, finally, await──▶ listened to
- *     └── the attempt ends ──▶ it never settles: code that outlives its job does not go on
+ *     └── the attempt ends ──▶ it never settles: code that outlives its job does not continue
  *
  * Rejections of one that nothing listens to are not unhandled: its job fails instead (G13 of docs/design/growing.md).
  */

@@ -48,7 +48,7 @@ interface SignalWait {
   readonly isLeft: boolean
 }
 
-/** What of the run is known to one attempt. */
+/** The part of the run that one attempt knows. */
 export interface StepSource {
   readonly past: StepPast | undefined
   /** Where steps are kept for later attempts, when the journal does not. */
@@ -107,7 +107,7 @@ export class Steps implements AttemptSteps {
   readonly waitFor = <T>(signal: string, options: SignalOptions = {}): Promise<T> =>
     this.#call('waitFor', (call) => this.#waitFor<T>(call, signal, options))
 
-  /** The job has returned. What it must not have left behind makes it fail (G13). */
+  /** The job has returned. Steps that it must not leave unfinished make it fail (G13). */
   onReturned(): Error | undefined {
     this.#hasReturned = true
     const [forgotten] = this.#unheard.values()
@@ -218,7 +218,7 @@ export class Steps implements AttemptSteps {
     if (past === undefined) {
       this.#note('suspended', { path, ...(until !== undefined && { until }) })
     }
-    // What has won the race in an earlier process wins it again, before a signal that has come meanwhile is taken.
+    // The winner of a race in an earlier process wins it again, before a newer signal is taken.
     if (past !== undefined && call.attendance.isRaced) {
       await new Promise<void>((resume) => clock.afterIo(resume))
     }
@@ -443,7 +443,7 @@ export class Steps implements AttemptSteps {
   }
 }
 
-/** What of a step is not as it was recorded, in words. */
+/** The differences between a step and its record, in words. */
 function changeOf(
   past: PastStep,
   now: PartDetail,

@@ -15,7 +15,7 @@ import type { Node } from './node.ts'
  *                                       └─ withdraw ────▶ nothing
  *
  * Invariants, quoted by the tests:
- *  N1  A question has one answer. What its promise does later is ignored, however often it settles.
+ *  N1  A question has one answer. Later results of its promise are ignored, however often it settles.
  *  N2  An answer takes no longer than the node's timeout (law 3).
  *  N3  A node that ends while it is asked is withdrawn. After close() no timer is left.
  */

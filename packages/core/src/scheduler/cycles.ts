@@ -14,7 +14,7 @@ export interface Cycle {
  * recursion and broke on long chains (P14).
  *
  * Nodes that do not depend on a cycle are peeled off from the front, then those on which no cycle
- * depends from the back. What is left is cycles.
+ * depends from the back. The remaining nodes form cycles.
  *
  * On the way nodes get the depth that was not known when they were added: they named what came later.
  */

@@ -167,7 +167,7 @@ export class Dependencies {
     return this.#records.piece(index)[this.#records.offset(index) + remaining]!
   }
 
-  /** What a node was added to wait for, in that order: the first `limit` of them. */
+  /** The first `limit` dependencies of a node, in the order in which they were added. */
   of({ index }: Node, limit = Infinity): Node[] {
     const found: Node[] = []
     let edge = this.#records.piece(index)[this.#records.offset(index) + firstIn]!

@@ -30,7 +30,7 @@ export interface JoinedNode {
   readonly after: readonly string[]
 }
 
-/** What happened in a run. `at` is on the clock's monotonic scale. */
+/** An event of a run. `at` is on the clock's monotonic scale. */
 export type RunEvent =
   | { readonly type: 'start'; readonly at: number; readonly nodes: number }
   | { readonly type: 'state'; readonly at: number; readonly state: RunState }

@@ -69,11 +69,11 @@ interface View {
   readonly retryAt: number | undefined
   /** Since when its `needs` function has not answered. */
   readonly askedAt: number | undefined
-  /** What it waits for while it is suspended. */
+  /** The reason of its suspension. */
   readonly suspendedFor: Suspension | undefined
 }
 
-/** What a job sleeps or waits for. `until` is in milliseconds since 1970. */
+/** A sleep or a wait of a job. `until` is in milliseconds since 1970. */
 interface SuspendedFor {
   readonly signal?: string
   readonly until?: number
@@ -150,7 +150,7 @@ interface Unfinished {
   readonly total: number
 }
 
-/** What a node waits for; through a removed node, what that was waiting for. */
+/** The unfinished dependencies of a node; for a removed node, its own dependencies. */
 function unfinished(node: Node, graph: Dependencies): Unfinished {
   const direct = graph.of(node, lookedAt)
   if (direct.length === lookedAt) {

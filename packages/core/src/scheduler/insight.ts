@@ -12,7 +12,7 @@ import { failed, succeeded, type Node } from './node.ts'
 import type { Timeline } from './timeline.ts'
 
 /*
- * What a finished run says about itself. All of it is computed from recorded durations; time spent
+ * Insight into a finished run. All of it is computed from recorded durations; time spent
  * in back-off counts as time the node took.
  *
  * All of it is cut into slices (law 2). So nothing here sorts, and nothing that has an entry per node is

@@ -108,7 +108,7 @@ async function findInner(ran: FlatRan, slices: Slices): Promise<Inner> {
     }
     nextOf[node] = firstOf[parent]!
     firstOf[parent] = node
-    // What an earlier process has run is not a part of the time of a builder that was called again.
+    // Work of an earlier process is not a part of the time of a builder that was called again.
     if (!(ran.readyAt(node) >= ran.startedAt(parent))) continue
     from[parent] = Math.min(from[parent]!, ran.readyAt(node))
     to[parent] = Math.max(to[parent]!, ran.endedAt(node))

@@ -61,7 +61,7 @@ const legalMoves: readonly number[] = [
   /* cancelled */ 0,
 ]
 
-/** What is known of a node that did not go well. Most nodes have none. */
+/** Details of a node that did not go well. Most nodes have none. */
 export interface Trouble {
   /** What its attempts threw, in order. */
   readonly errors: unknown[]

@@ -36,7 +36,7 @@ export interface PartOptions {
   readonly retryBaseDelay?: number | undefined
   readonly timeout?: number | undefined
   readonly kind: 'element' | 'step'
-  /** What an earlier process has left of it. Nothing to the scheduler: its owner finds it here again. */
+  /** Its record from an earlier process. The scheduler does not read it: its owner finds it here again. */
   readonly past?: readonly unknown[] | undefined
   call(attempt: NodeAttempt): unknown
   /** An attempt of it has failed, and it waits for the next one. */

@@ -36,7 +36,7 @@ export interface RunResult {
   stateOf(name: string): NodeState
 }
 
-/** Collects outcomes while the run goes on. */
+/** Collects outcomes during the run. */
 export class ResultBuilder {
   readonly succeeded = new PieceList<string>()
   readonly failed = new Map<string, unknown>()

@@ -172,7 +172,7 @@ export interface AddOptions {
   /** Names that must succeed first. They may be added later, as long as the run has not started. */
   readonly after?: readonly string[]
   /**
-   * What it takes while it runs, besides one permit of its place: `{ db: 1, tenant: 'acme' }`. Its own place
+   * Its permits while it runs, besides one permit of its place: `{ db: 1, tenant: 'acme' }`. Its own place
    * among them says how many of that: `{ loop: 0 }` for a node that only waits. A function is asked when the
    * node becomes ready, before each attempt; its promise is awaited for as long as an attempt may take.
    */
@@ -292,7 +292,7 @@ export interface Growth {
   refusal(attempt: NodeAttempt): unknown
   /** Ends an attempt as cancelled, because of {@link refusal}. */
   cancelNode(attempt: NodeAttempt, reason: unknown): void
-  /** What idempotency keys of this run begin with. */
+  /** The prefix of idempotency keys of this run. */
   setIdentity(identity: string): void
   /** Reports nodes of a sub-graph that have joined the run. */
   joined(parent: string, added: readonly JoinedNode[]): void
@@ -306,7 +306,7 @@ export interface Growth {
   objectionTo(attempt: NodeAttempt): Error | undefined
   /** Writes the artifacts of attempts. */
   setArtifacts(put: PutArtifact): void
-  /** What a node that has succeeded returned, and what the last attempt of one that has not threw. */
+  /** The result of a node that has succeeded, or the last error of one that has not. */
   valueOf(name: string): unknown
   errorOf(name: string): unknown
   /** Takes nodes of a sub-graph out of the run, soon: in slices, and never one inside the removal of another. */
@@ -349,7 +349,7 @@ export class Scheduler {
   /** Nodes that say what they need when they become ready. */
   readonly #needsOf = new Map<Node, NeedsFunction>()
   readonly #askedNeeds: AskedNeeds
-  /** What such a function threw, until the attempt that fails by it. */
+  /** The error of such a function, until its attempt fails with it. */
   readonly #needsFailures = new Map<Node, unknown>()
   readonly #timeline = new Timeline()
   readonly #observers: Observers
@@ -375,7 +375,7 @@ export class Scheduler {
   readonly #built = new Map<Node, PieceList<number>>()
   readonly #attemptEnds = new Map<Node, readonly (() => void)[]>()
   #isAborting = false
-  /** What names the work of this run for other systems. */
+  /** The name of this run's work for other systems. */
   #identity: string | undefined
 
   static {
@@ -488,7 +488,7 @@ export class Scheduler {
   // ── Building the graph ────────────────────────────────────────────────────────────────────────
 
   /**
-   * Adds a node, also while the run goes on. False when the name is known already.
+   * Adds a node, also during the run. False when the name is known already.
    *
    * A node whose dependency has failed, was blocked or removed is blocked at once (P6, P7).
    * @throws `HDL_UNKNOWN_DEPENDENCY` for names that are unknown once the run has started, unless `unknown` is `ignore`.
@@ -624,7 +624,7 @@ export class Scheduler {
     return await settled.promise
   }
 
-  /** Starts nothing new until resume(). What runs goes on, and so do its timeouts. */
+  /** Starts nothing new until resume(). Running nodes continue, and so do their timeouts. */
   pause(): void {
     if (this.#paused || this.#isEnding) return
     this.#paused = true
@@ -674,7 +674,7 @@ export class Scheduler {
     for (const [name, permits] of Object.entries(limits)) this.resize(name, permits)
   }
 
-  /** Changes the permits of a resource or a place while the run goes on. */
+  /** Changes the permits of a resource or a place during the run. */
   resize(resource: string, permits: number): void {
     this.#lanes.resize(resource, permits)
     this.#pumpSoon()
@@ -803,7 +803,7 @@ export class Scheduler {
     }
   }
 
-  /** What is still missing when the run starts is ignored or refused. */
+  /** Names that are still missing when the run starts are ignored or refused. */
   async #settleForward(slices: Slices): Promise<void> {
     for (const [name, nodes] of this.#forward) {
       if (this.#unknown === 'error') {
@@ -844,7 +844,7 @@ export class Scheduler {
     }
   }
 
-  /** The lane of a node. That it could never start is said with its name. */
+  /** The lane of a node. A node that could never start is reported with its name. */
   #laneFor(
     node: string,
     needs: Needs | undefined,
@@ -1033,7 +1033,7 @@ export class Scheduler {
   }
 
   #call(attempt: NodeAttempt): unknown {
-    // An observer has aborted the run when it heard of this start, and the attempt was not in the list yet.
+    // An observer of this start has aborted the run, and the attempt was not in the list yet.
     if (this.#isAborting) this.#attempts.abort(attempt, this.#cancelCause!)
     if (this.#needsFailures.size > 0 && this.#needsFailures.has(attempt.entry)) {
       const error = this.#needsFailures.get(attempt.entry)
@@ -1381,7 +1381,7 @@ export class Scheduler {
   }
 }
 
-/** What keeps the dependents of a node that has ended from ever running. */
+/** The ended node that keeps its dependents from ever running. */
 function obstacle(node: Node): Node | undefined {
   return node.state === succeeded ? undefined : (node.blockedBy ?? node)
 }
@@ -1438,7 +1438,7 @@ function hasOnlyNames(list: readonly unknown[]): boolean {
   return true
 }
 
-/** What most nodes are added with: looking each name up in the table would be a tenth of adding one. */
+/** The most common options of a node: looking each name up in the table would be a tenth of adding one. */
 function hasOnlyAfter(options: AddOptions): boolean {
   for (const option in options) if (option !== 'after') return false
   return typeof options === 'object' && options !== null && !Array.isArray(options)

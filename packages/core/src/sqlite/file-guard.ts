@@ -11,7 +11,7 @@
  *  G1  A file counts as the same while its name leads to the same device and inode.
  *  G2  Once a file was not the same it never is again: what was written to the other one is missing in it.
  *  G3  A database never gets shorter, except by a vacuum that its owner knows of.
- *  G4  A log keeps its header, and gets shorter only when it starts anew, which changes the salt in the header.
+ *  G4  A log keeps its header, and gets shorter only when it starts again, which changes the salt in the header.
  */
 import { closeSync, openSync, readSync, statSync, type BigIntStats } from 'node:fs'
 

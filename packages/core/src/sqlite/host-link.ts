@@ -44,7 +44,7 @@ export interface HostLinkOptions {
    * callers use at a time: a message costs the loop as much as some requests do. Default 'tick'.
    */
   readonly gather?: 'tick' | 'turn'
-  /** What the file is given when it is closed. */
+  /** The data that the file gets when it is closed. */
   closing?(): unknown
   onReport?(report: unknown): void
   /** The thread has ended by itself. */
@@ -209,7 +209,7 @@ export class HostLink implements RunningService {
     this.#queue = []
     if (queue.length === 0) return
     if (this.#post(queue) === undefined) return
-    // Which of them it is shows when each travels alone.
+    // Finds the refused value by sending each alone.
     for (const queued of queue) {
       const error = this.#post([queued])
       if (error !== undefined) this.#refuse(queued.request, error)

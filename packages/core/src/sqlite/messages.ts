@@ -30,6 +30,6 @@ export type HostAnswer =
 
 export interface HostAnswers {
   readonly answers: readonly HostAnswer[]
-  /** What the file reports about itself, if it does. */
+  /** The file's report about itself, if any. */
   readonly report: unknown
 }

@@ -14,7 +14,7 @@
  *  A1  A job is acknowledged only when its row is durable and its server is sure of the shard.
  *  A2  A job starts only while its server is sure of the shard and has the job's version.
  *  A3  An outcome is recorded once: by the owner of the shard, with its epoch.
- *  A4  A handle names one job in the store: of two callers one makes it, the other attaches.
+ *  A4  A handle names one job in the store: the first caller makes it, the second attaches.
  *  A5  After a take-over every open job of the shard is continued by the new owner. One that was running is
  *      interrupted; after three interruptions it is set aside, and the others continue without it. Jobs that were
  *      interrupted are suspects: they come after the others and run one at a time, so that the culprit is found.
@@ -41,7 +41,7 @@ import { shardOf } from './shard-of.ts'
 
 /** A job as the caller hands it in. */
 export interface JobRequest {
-  /** Unique in its store: of two requests with one handle the second attaches to the first. */
+  /** Unique in its store: the second request with one handle attaches to the first. */
   readonly handle: string
   readonly job: string
   readonly version: string
@@ -74,7 +74,7 @@ export interface JobReads {
   familyOutcomes(word: string): Promise<readonly string[]>
 }
 
-/** What the store knows of a job that is under way here. */
+/** The store's view of a job that is under way here. */
 export interface JobAttempt {
   readonly signal: AbortSignal
   /** Whether it was acknowledged in an earlier life, or by another server. */
@@ -275,7 +275,7 @@ export class AcknowledgedJobs implements RunningService {
   /**
    * Makes a job durable, or attaches to the one that has its handle.
    *
-   * *Cancellation*: none; the job exists once it was handed in.
+   * *Cancellation*: none; the job exists once it was submitted.
    * @param interruptions That it has behind it, when it comes from another record of acknowledged jobs.
    * @throws `HDL_NOT_OWNER` and `HDL_CLOSED` before anything was written; `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`.
    */
@@ -674,7 +674,7 @@ export class AcknowledgedJobs implements RunningService {
     const { handle } = entry.request
     entry.state = 'put back'
     if (entry.mark === 'written') await this.#insist(shard, { kind: 'job-put-back', handle })
-    // What did not let it end may last, and each try runs the job once more.
+    // The obstacle to its end may last, and each try runs the job once more.
     await this.#pause(Math.min(readAgainAfter * 2 ** entry.putBacks++, longestPause))
     if (shard.isLost || entry.state !== 'put back') return
     entry.state = 'queued'
@@ -683,7 +683,7 @@ export class AcknowledgedJobs implements RunningService {
     this.#startReady(shard)
   }
 
-  /** What has to be recorded waits in memory for as long as the database is away (C9). */
+  /** Rows to be recorded wait in memory for as long as the database is away (C9). */
   async #insist(shard: ShardJobs, row: JobRow): Promise<void> {
     for (;;) {
       try {

@@ -16,7 +16,7 @@
  *      answer to the fence of its session.
  *  G2  One commit is under way at a time, so the last number of a session decides about all of them.
  *  G3  After an answer was lost nothing is sent before the old session is fenced.
- *  G4  The writes of one shard are written in the order in which they were handed in.
+ *  G4  The writes of one shard are written in the order of the calls.
  *  G5  Every write is answered: written, refused, or failed when the database did not answer for `giveUpAfter`.
  *  G6  A commit that fails although the database answers is sent at most `mostTries` times, with growing pauses.
  *  G7  A row that the database does not take fails its own write, with the database's reason. The other writes of its
@@ -63,7 +63,7 @@ export interface CommitterOptions<R> {
 
 export interface CommitterStats {
   readonly state: ServiceState
-  /** Rows handed in and not answered. */
+  /** Rows that were submitted and not answered. */
   readonly pending: number
   readonly commits: number
   readonly rows: number
@@ -96,7 +96,7 @@ const mostTries = 8
 const triesOfPart = 2
 const mostAlone = 4
 
-/** What is known of a commit that is sent in parts. */
+/** The state of a commit that is sent in parts. */
 interface Sending {
   readonly giveUpAt: number
   hasWritten: boolean
@@ -162,7 +162,7 @@ export class Committer<R> implements RunningService {
    * Writes rows of one shard. Resolves when they are durable: with undefined, or with the claim that was there
    * first, in which case nothing of this write was written.
    *
-   * *Cancellation*: none; a write that was handed in is answered (G5).
+   * *Cancellation*: none; a submitted write is answered (G5).
    * *Fairness*: in the order of the calls.
    * @throws `HDL_OWNERSHIP_LOST` when the epoch is not current, `HDL_ROW_REFUSED` when the database cannot hold a row,
    * `HDL_STORE_FAILED` when it does not answer, `HDL_CLOSED` after stop().

@@ -97,7 +97,7 @@ export class Mailbox<R> implements Service {
     return this.#life.start()
   }
 
-  /** Waits for the read that is under way. What it has not taken by the deadline stays posted, for the next owner. */
+  /** Waits for the read under way. Messages that it has not taken by the deadline stay posted, for the next owner. */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#life.stop(options)
   }

@@ -3,8 +3,8 @@
  *
  *   Ownership ──acquired, lost, renewed──▶ roles ──rows──▶ Committer ──refused──▶ Ownership
  *
- *  S1  A role hears of a shard only between acquired() and lost(), and writes with the grant that it was given.
- *  S2  Roles are added before the start: each hears of every shard.
+ *  S1  A role knows a shard only between acquired() and lost(), and writes with the given grant.
+ *  S2  Roles are added before the start: each is notified of every shard.
  *  S3  stop() hands the shards over before it ends group commit: what a role writes meanwhile is refused, not lost.
  */
 import { HeddleError } from '../errors.ts'

@@ -12,7 +12,7 @@
  *  T1  A record is written whole. Columns that this version does not know keep their values (C11).
  *  T2  Writing the same again changes nothing but the revision: a caller that was left without an answer may repeat it.
  *  T3  A table is written in one of the two ways, never in both.
- *  T4  `change()` writes everything or nothing. Of two that expect the same revision one is refused.
+ *  T4  `change()` writes everything or nothing. If two calls expect the same revision, one is refused.
  *  T5  Lists are in the order of a column, then of the id; text by code points. A list starts after a cursor, so
  *  records that are added or removed in between do not make others repeat or be skipped.
  *  T6  All processes of a store read one clock: `now()`.
@@ -250,7 +250,7 @@ function badTable(value: string, expected: string): HeddleError {
 const defaultLimit = 100
 export const mostRecords = 1_000
 
-/** What a query asks for, without what is undefined. */
+/** The conditions of a query, without undefined ones. */
 export interface ReadQuery {
   readonly where: readonly (readonly [column: string, value: Comparable])[]
   readonly by: string | undefined
@@ -300,7 +300,7 @@ export function rowRefused(cause: string): HeddleError<'HDL_ROW_REFUSED'> {
 export function compareValues(a: Comparable, b: Comparable): number {
   if (typeof a === 'string' && typeof b === 'string') return compareText(a, b)
   const [x, y] = [Number(a), Number(b)]
-  // The difference of two infinite numbers is none.
+  // Two infinite numbers have no difference.
   return x === y ? 0 : x - y
 }
 

@@ -7,7 +7,7 @@
  *
  * Why it matters: in a cache that served as a warning (see shared.ts) the leaving user removed the
  * lock while others could still be waiting on it. The next caller made a new one, and two locks
- * guarded one key. Here removal and "no caller holds or waits" are the same step: the lock itself tells
+ * guarded one key. Here removal and "no caller holds or waits" are the same step: the lock itself reports
  * when it falls idle, and it cannot be idle while a caller waits (M2, R3).
  */
 import { cancelled } from '../errors.ts'

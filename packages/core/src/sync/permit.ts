@@ -13,7 +13,7 @@
 export class Permit implements Disposable {
   /** How many permits this is; 1 for locks. */
   readonly weight: number
-  /** How many of them came out of the reserved ones of a semaphore. */
+  /** How many of them are reserved permits of a semaphore. */
   readonly reserved: number
   #giveBack: ((permit: Permit) => void) | undefined
 

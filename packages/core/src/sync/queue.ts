@@ -311,7 +311,7 @@ export class Queue<T> {
 
   /**
    * No more puts. Waiting putters get `HDL_CLOSED` and have put nothing; waiting getters get it too.
-   * What is queued can still be taken, or cleared.
+   * Queued items can still be taken, or cleared.
    */
   close(): void {
     if (this.#closed) return

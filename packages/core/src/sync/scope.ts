@@ -53,7 +53,7 @@ export interface ScopeOptions extends WaitOptions, Omit<SyncOptions, 'maxWaiters
   readonly grace?: number | undefined
 }
 
-/** What a child is given. */
+/** The context of a child. */
 export interface ScopeContext {
   /** Aborts when the scope is cancelled, a sibling fails or the deadline passes. Pass it on. */
   readonly signal: AbortSignal

@@ -15,7 +15,7 @@
  *
  *  H1  At most one resource of a key exists, counted from the start of its open to the end of its
  *      close: an open begins only when the close before it has ended.
- *  H2  However many ask, there is one open. What it gives, or the error it throws, goes to all.
+ *  H2  However many callers there are, there is one open. All of them get its resource, or its error.
  *  H3  Leases are counted for each key. The close begins when the last one is given back (or
  *      `linger` later) and not before.
  *  H4  A slot is in the map exactly while a caller asks for it, uses it, or something is under way. Whoever
@@ -150,7 +150,7 @@ export class Lease<K, V> implements AsyncDisposable, Disposable {
   /**
    * Gives it back and, when it was the last one, waits for the close.
    *
-   * *Cancellation*: the wait ends after `closeDeadline` with `HDL_TIMEOUT`; the close goes on.
+   * *Cancellation*: the wait ends after `closeDeadline` with `HDL_TIMEOUT`; the close continues.
    * *Fairness*: none needed.
    *
    * @throws `HDL_CLOSE_FAILED` when that close fails.
@@ -268,7 +268,7 @@ export class Shared<K, V> implements AsyncDisposable {
    * No more uses: waiting callers get `HDL_CLOSED`. Waits until all leases are given back and all
    * resources are closed. `await using` calls it.
    *
-   * *Cancellation*: ends the wait only; what is being closed goes on.
+   * *Cancellation*: ends the wait only; closes under way continue.
    * *Fairness*: every caller is woken, in order of arrival.
    *
    * @throws `HDL_CLOSE_FAILED` with all `errors` of closes that were not reported.
@@ -409,7 +409,7 @@ export class Shared<K, V> implements AsyncDisposable {
         onCloseError(error, slot.key)
         return
       } catch {
-        // A handler that throws has not dealt with it: close() tells it.
+        // A handler that throws has not dealt with it: close() reports it.
       }
     }
     this.#untoldCount++

@@ -1,4 +1,4 @@
-/** What every store of artifacts must pass: F1 to F6 of artifacts/artifact-store.ts. */
+/** The conformance tests of every artifact store: F1 to F6 of artifacts/artifact-store.ts. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -147,7 +147,7 @@ const cases: readonly ArtifactCase[] = [
       await Promise.allSettled(names.map(put))
       const listed = await store.list('run-1')
       assert.ok(listed.length <= 2, `${listed.length} of 4 bytes are within 10`)
-      // What was refused is free again.
+      // The refused names are free again.
       for (const name of names.slice(0, 2)) {
         if (!listed.some((each) => each.name === name)) await store.put('run-1', name, 'x')
       }

@@ -4,8 +4,8 @@ import type { OpenAttemptsDriver } from './attempts-driver.ts'
 
 /**
  * Registers the tests that say "a job behaves the same everywhere", with `node:test`: outcomes, attempts,
- * timeouts, back-off, cancel, grace, logs, errors and rows of the journal. `open` makes something that runs jobs,
- * for each case anew.
+ * timeouts, back-off, cancel, grace, logs, errors and rows of the journal. `open` makes a runner of jobs,
+ * a new one for each case.
  */
 export function attemptsConformance(name: string, open: OpenAttemptsDriver): void {
   describe(`attempts conformance: ${name}`, () => {

@@ -16,7 +16,7 @@ export interface StartedJob {
   /** Waits for its end without time passing. */
   ended(): Promise<JobEnd>
   cancel(): Promise<void> | void
-  /** What the journal has of it, in order: see {@link attemptRow}. */
+  /** Its rows in the journal, in order: see {@link attemptRow}. */
   rows(): Promise<readonly string[]>
 }
 
@@ -36,7 +36,7 @@ export interface OpenAttempts {
   readonly jobs: readonly Job[]
   /** How many of them run at a time. */
   readonly permits: number
-  /** What they may need besides. */
+  /** Named resources that they may need in addition. */
   readonly resources?: Resources
 }
 

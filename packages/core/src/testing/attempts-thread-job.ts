@@ -1,7 +1,7 @@
 import { final } from '../attempts/retry.ts'
 import { job } from '../graph/job.ts'
 
-/** What a job may log besides text. */
+/** Values other than text that a job may log. */
 export const notText: readonly unknown[] = [5, { pages: [3n] }, undefined, [null]]
 export const notTextRows = [
   'log 0 5',

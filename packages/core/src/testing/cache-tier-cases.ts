@@ -143,7 +143,7 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
     const all = ['parent', 'of 1', 'of 2', 'of 4', 'other']
     await tier.write('parent', entry('one', { version: 1 }))
     await tier.write('of 1', of(1))
-    // What is made from a version may be there before that version is.
+    // An entry derived from a version may be there before that version is.
     await tier.write('of 2', of(2))
     await tier.write('of 4', of(4))
     await tier.write('other', entry('x', { parent: { key: 'nobody', version: 1 } }))

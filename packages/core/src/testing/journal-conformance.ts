@@ -9,7 +9,7 @@ import { valueCases } from './journal/values.ts'
 
 export type { ConformanceStore } from './journal/case.ts'
 
-/** What every journal must do, as functions that throw when it does not. */
+/** The conformance cases of every journal: functions that throw when the journal fails them. */
 export const conformanceCases: readonly ConformanceCase[] = [
   ...orderCases,
   ...runCases,

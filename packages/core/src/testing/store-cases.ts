@@ -645,7 +645,7 @@ async function takeOver(store: StoreUnderTest): Promise<void> {
   await ran.promise
   await one.post({ id: 'm1', shard: shardOf('long'), kind: 'cancel', to: 'long' })
   await cancelled.promise
-  // The next acknowledgement is written after the outcomes that were handed in before it.
+  // The next acknowledgement is written after the earlier outcomes.
   await acknowledgeWhenRead(second.jobs, request('last'))
   while ((await one.recordedOutcome('other')) === undefined) await one.recordedOutcome('long')
   while ((await one.recordedOutcome('long')) === undefined) await one.recordedOutcome('other')

@@ -1,4 +1,4 @@
-/** Runs with times chosen by hand: rows of a journal, written as a test would tell them. */
+/** Runs with chosen times: rows of a journal, written as a test would write them. */
 import type { NodeState } from '../scheduler/node.ts'
 import type { PlaceName } from '../graph/job.ts'
 import type { RunState } from '../scheduler/events.ts'

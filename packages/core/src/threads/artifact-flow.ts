@@ -142,7 +142,7 @@ export class ArtifactSender {
   }
 }
 
-/** What the loop does with an artifact of a job. */
+/** The loop's handler of a job's artifact. */
 export type OnArtifact = (name: string, content: AsyncIterable<Uint8Array>) => Promise<ArtifactInfo>
 
 /** The loop's side of one thread. */

@@ -5,7 +5,7 @@ import type { JobContext } from '../graph/job.ts'
 import { progressText, toText } from '../kernel/to-text.ts'
 import { isCancelled, type Ticket } from './task-ownership.ts'
 
-/** What a context needs of the thread it is in. */
+/** The calls that a context makes to its thread. */
 export interface ContextHost {
   readonly words: Int32Array
   /** Takes in what the loop has sent. */
@@ -18,7 +18,7 @@ export interface ContextHost {
   artifact(ticket: Ticket, name: string, content: ArtifactContent): Promise<ArtifactInfo>
 }
 
-/** What a job in a thread is given, and what the thread remembers of the job while it runs. */
+/** The context of a job in a thread, and the thread's record of the job while it runs. */
 export class ThreadContext implements JobContext {
   readonly name: string
   readonly attempt: number
@@ -46,7 +46,7 @@ export class ThreadContext implements JobContext {
 
   get signal(): AbortSignal {
     // The reason is in the mail before the word changes: a job that has not returned to its event
-    // loop since then still gets a signal that tells the truth.
+    // loop since then still gets a signal with the right reason.
     if (!this.#aborted && this.cancelled) this.#host.readMail()
     if (this.#controller === undefined) {
       this.#controller = new AbortController()

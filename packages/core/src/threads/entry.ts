@@ -1,4 +1,4 @@
-/** What a thread of the pool runs. Imports little: this is the time until its first job starts. */
+/** The code of a pool thread. Imports little: loading it delays the first job. */
 import { workerData } from 'node:worker_threads'
 import { systemClock } from '../kernel/clock.ts'
 import type { ThreadData } from './messages.ts'

@@ -1,6 +1,6 @@
 /**
- * What code can find out about the thread it is in, without knowing which copy of the package
- * started that thread: several copies in one program share it through a global symbol.
+ * Facts about the current thread, for code that does not know which copy of the package
+ * started that thread: several copies in one program share them through a global symbol.
  */
 
 /** Set by the thread's entry. */

@@ -1,4 +1,4 @@
-/** What the pool has measured of one job; shared by all tasks of it. */
+/** The pool's measurements of one job; shared by all tasks of it. */
 export interface JobRecord {
   /** How a thread knows which job is meant: a number instead of two strings per task. */
   readonly id: number
@@ -53,7 +53,7 @@ export function observeLoop(record: JobRecord, milliseconds: number): void {
   record.meanLoop += (milliseconds - record.meanLoop) * newest
 }
 
-/** What one task of this job counts against {@link loadBudget}. Unknown jobs are taken for long ones. */
+/** The load of one task of this job, counted against {@link loadBudget}. Unknown jobs count as long. */
 export function loadOf(record: JobRecord): number {
   return record.runs === 0 ? wholeThread : record.meanRun + record.meanLoop
 }

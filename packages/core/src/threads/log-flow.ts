@@ -169,7 +169,7 @@ export class LogReader {
     this.#clock = clock
   }
 
-  /** Calls `onLine` with each line. The thread hears of it in the next turn, so that this one ends (G2). */
+  /** Calls `onLine` with each line. The thread is notified in the next turn, so that this one ends (G2). */
   read(lines: LogLines, onLine: OnLine): void {
     if (this.#read === 0) this.#clock.afterIo(() => this.#acknowledge())
     for (let at = 0; at < lines.length; at += lineFields) {

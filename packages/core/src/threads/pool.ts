@@ -12,7 +12,7 @@
  * ```
  *
  * Several tasks are sent to a thread while another one runs there, as long as they are known to be
- * short together; so a thread finds its next task without a round trip over the loop. What a thread
+ * short together; so a thread finds its next task without a round trip over the loop. Tasks that a thread
  * has not claimed can be taken back through shared memory (slots.ts), and is: when another thread
  * is idle, when the job in front runs longer than expected, when that job is being stopped.
  *
@@ -98,15 +98,15 @@ export interface ThreadRunOptions {
   readonly idempotencyKey?: string | undefined
   /** `ctx.traceparent`. */
   readonly traceparent?: string | undefined
-  /** Called with each line of `ctx.log()`, in order and before the result. What it throws is ignored. */
+  /** Called with each line of `ctx.log()`, in order and before the result. Its errors are ignored. */
   readonly onLog?: ((text: string) => void) | undefined
-  /** Called for each `ctx.progress()`, in order and before the result. What it throws is ignored. */
+  /** Called for each `ctx.progress()`, in order and before the result. Its errors are ignored. */
   readonly onProgress?: ((fraction: number, text?: string) => void) | undefined
   /** Writes the artifacts of the job. `ctx.artifact()` throws `HDL_NO_ARTIFACTS` when absent. */
   readonly onArtifact?: OnArtifact | undefined
   /** Called when nothing is in front of the job in its thread any more, and again when it changes threads before that. */
   readonly onStart?: (() => void) | undefined
-  /** What is put in quarantine when it keeps ending threads. The job's name when absent. */
+  /** The key that is put in quarantine when it keeps ending threads. The job's name when absent. */
   readonly key?: string | undefined
   /** Moved into the thread instead of copied; empty for the caller afterwards. */
   readonly transfer?: readonly Transferable[] | undefined
@@ -193,7 +193,7 @@ const endLimit = 2000
  */
 const turnBudget = 2
 
-/** What a caller is asked to wait before anything was measured, in milliseconds. */
+/** The retry time before anything was measured, in milliseconds. */
 const unmeasuredRetryAfter = 1000
 
 /** Weight of the newest run in the mean of all. */
@@ -436,7 +436,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
   /**
    * Waits until every task has settled.
    *
-   * *Cancellation*: by signal or deadline; the tasks go on.
+   * *Cancellation*: by signal or deadline; the tasks continue.
    *
    * *Fairness*: every caller that waits is woken at the same time.
    */
@@ -648,7 +648,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     let busiest: Thread | undefined
     for (const thread of this.#threads) {
       const { first } = thread.tasks
-      // What was moved into a thread stays there, and is alone there.
+      // A value moved into a thread stays there, and its task is alone there.
       if (first === undefined || (first.isPosted && first.isPinned)) continue
       // A thread that is still starting runs nothing: even its only task waits.
       const waiting = thread.tasks.size - (thread.state === 'ready' ? 1 : 0)

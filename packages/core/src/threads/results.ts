@@ -25,7 +25,7 @@ function wholeBuffer(value: unknown): ArrayBuffer | undefined {
 }
 
 /**
- * What of a result is moved to the loop instead of copied: a large buffer that the result, or one
+ * The part of a result that is moved to the loop instead of copied: a large buffer that the result, or one
  * of the fields of a plain object or array, owns as a whole.
  *
  * Copying 30 MB costs the loop about 20 ms, moving it nothing. The price is that the job's own

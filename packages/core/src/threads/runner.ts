@@ -233,7 +233,7 @@ export class Runner {
   }
 
   /**
-   * What a job prints goes through the loop, piece by piece. The loop is notified before it gets the
+   * Output of a job goes through the loop, piece by piece. The loop is notified before it gets the
    * result: else a process whose work is done would end with half of the output.
    */
   #watchOutput(): void {

@@ -38,7 +38,7 @@ export class Task implements ListItem<Task>, Due {
   input: unknown
   transfer: readonly Transferable[] | undefined
   streams: CarriedStreams | undefined
-  /** What of the input would hold up the loop if it were cloned in one go. */
+  /** The part of the input that would hold up the loop if it were cloned in one go. */
   readonly bulk: Bulk | undefined
   /** Milliseconds from its abort to the end of its thread, where the caller has set a limit. */
   grace: number | undefined
@@ -95,7 +95,7 @@ export class Task implements ListItem<Task>, Due {
     return this.transfer !== undefined || this.streams !== undefined
   }
 
-  /** What it counts in a thread's load if it were given to one now. */
+  /** Its part of a thread's load if it were given to one now. */
   currentLoad(): number {
     const isAlone = this.isPinned || this.bulk !== undefined || this.returns > 0
     return isAlone ? wholeThread : loadOf(this.record)

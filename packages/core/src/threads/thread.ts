@@ -35,7 +35,7 @@ import { Slots, slotCount, slotOf } from './task-ownership.ts'
 import { carryStreams } from './streams.ts'
 import type { Task } from './task.ts'
 
-/** What a thread tells its pool. Everything is called on the loop. */
+/** The events that a thread reports to its pool. Everything is called on the loop. */
 export interface ThreadHost {
   readonly clock: Clock
   /** The task has left the thread with an outcome. */
@@ -48,7 +48,7 @@ export interface ThreadHost {
   onReturned(task: Task): void
   /** All mail is read. */
   onMail(thread: Thread): void
-  /** The thread is gone. What it had not finished is still in `tasks`. */
+  /** The thread is gone. Its unfinished tasks are still in `tasks`. */
   onEnded(thread: Thread): void
 }
 
@@ -86,7 +86,7 @@ export class Thread {
   readonly #knownJobs = new Set<number>()
   #outbox: Task[] = []
   #isHoldingProcess = false
-  /** What its jobs have printed is still on its way. */
+  /** The output of its jobs is still in flight. */
   #isWriting = false
 
   constructor(host: ThreadHost, options: ThreadOptions) {

@@ -1,7 +1,7 @@
 import type { Pulse } from '../kernel/beat.ts'
 import { Histogram, type HistogramSnapshot } from '../kernel/histogram.ts'
 
-/** What was seen on the loop while it was stuck. */
+/** The samples from the loop while it was stuck. */
 export interface Evidence {
   readonly label: string | undefined
   readonly stack: readonly string[]
@@ -146,7 +146,7 @@ export class GapLog {
     this.#longestStarved = Math.max(this.#longestStarved, milliseconds)
   }
 
-  /** Starts all figures anew. */
+  /** Resets all figures. */
   forget(): void {
     this.#delays = new Histogram()
     this.#recent.length = 0

@@ -163,7 +163,7 @@ export class LoopWatch implements Service, AsyncDisposable {
    * Starts measuring at once, and resolves when stacks can be taken too, or when it is known that
    * they cannot (see `blindness`). It does nothing when the watch runs.
    *
-   * *Cancellation*: ends the wait; the watch goes on starting.
+   * *Cancellation*: ends the wait; the watch continues to start.
    * *Fairness*: all callers resolve together, in the order of their calls.
    */
   start(options: WaitOptions = {}): Promise<void> {

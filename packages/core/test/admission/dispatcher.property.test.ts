@@ -43,7 +43,7 @@ interface Modelled {
   readonly deadline: number
   startedAt: number | undefined
   settled: boolean
-  /** What the first event that happened to it makes of it. */
+  /** The outcome that follows from the first event. */
   expected: Outcome | undefined
   readonly done: PromiseWithResolvers<number>
 }

@@ -6,7 +6,7 @@ import { LinkedList, type ListItem } from '../../src/kernel/linked-list.ts'
 import type { Random } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 
-/** What the runner is given by these tests: an entry whose attempts end when the test says so. */
+/** The entry that these tests give to the runner: its attempts end when the test says so. */
 export class Entry implements Attemptable, ListItem<Entry> {
   readonly name: string
   readonly limits: AttemptLimits

@@ -5,7 +5,7 @@
  * before them is left), take each in turn. Small histories only.
  */
 
-/** One operation. States are told apart by their text. */
+/** One operation. States are distinguished by their text. */
 export interface Step<S> {
   name: string
   readonly start: number

@@ -103,7 +103,7 @@ class Player {
       return value
     }
     const start = this.recorder.tick()
-    // Its caller has the value before the tier has it, and is not told when that fails.
+    // Its caller has the value before the tier has it, and is not notified when that fails.
     const lost = { name: 'lost', start, end: Infinity, isOptional: true, after: () => [undefined] }
     if (this.#options.failures === true) this.stepsOf(key).push(lost)
     const work = this.cache.getOrCompute(key, compute)
@@ -185,7 +185,7 @@ export async function play(
   const trace = await drive(tier, calls, choose, options)
   try {
     if (options.crash === true) {
-      // What has not happened never will, and no caller gets an answer any more.
+      // Pending events never happen, and no caller gets an answer any more.
       tier.held.length = 0
       player.forgetReads()
       player.open(await tier.open())
@@ -215,7 +215,7 @@ async function checkEnd(player: Player, options: PlayOptions): Promise<void> {
     if (options.failures === true) continue
     assert.equal(inTier !== undefined, last !== 'undefined', 'the tier has what a read gives')
   }
-  // What the tier refused is remembered until it takes it.
+  // A change that the tier refused is remembered until it takes it.
   if (options.failures === true) await cache.clear()
   const { active, pending, reads } = cache.stats()
   assert.deepEqual(pending, { writes: 0, bytes: 0, waiting: 0 })

@@ -12,7 +12,7 @@ export interface Bench<V> {
   restart(): Promise<Cache<V>>
 }
 
-/** A cache over a tier that does not hold anything back until told to. */
+/** A cache over a tier that holds nothing back until the test asks for it. */
 export async function openBench<V = string>(options: CacheOptions = {}): Promise<Bench<V>> {
   const clock = new VirtualClock()
   const tier = new HeldTier(false)
@@ -34,7 +34,7 @@ export async function openCold<V = string>(
   return { ...bench, cache }
 }
 
-/** What is left behind when everything has ended. */
+/** The leftovers when everything has ended. */
 export function leftovers<V>({ cache, clock, tier }: Bench<V>): unknown {
   const { active, pending, reads } = cache.stats()
   const { writes, bytes, waiting } = pending

@@ -169,7 +169,7 @@ class Cluster {
   }
 }
 
-/** What one seed has played. */
+/** The events of one seed. */
 export type LimitCounts = Readonly<Record<'servers' | 'attempts', number>>
 
 /** Throws when a limit is exceeded, or when an attempt waits for ever. */

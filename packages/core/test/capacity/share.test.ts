@@ -97,7 +97,7 @@ test('H5: of two limits the smaller one counts while both servers are there', ()
   const others = [['a', share(1, 2, { limit: 2 })]] as const
   assert.equal(ask({ need: 1, others }).allowed, 1)
   assert.equal(ask({ need: 1, others }).share.limit, 4)
-  // What needs more than that waits, and does not keep others from their parts.
+  // A need above that waits, and does not keep others from their parts.
   assert.equal(
     ask({ need: 1, others: [['a', share(0, 2, { limit: 2, need: 3, isShort: true })]] }).allowed,
     2,

@@ -235,7 +235,7 @@ test('S27 a large value takes many small steps, in every form', () => {
     const decoder = new Decoder(new Uint8Array(whole))
     let back = 1
     for (; !decoder.step(256 * 1024); back++);
-    // Bytes are looked at where they are; all else is made anew.
+    // Bytes are compared in place; everything else is made again.
     assert.ok(name === 'bytes' ? back === 1 : back >= least, `${name}: ${back} steps of decoding`)
     assert.deepStrictEqual(decoder.result, value)
   }

@@ -20,7 +20,7 @@ g.add('g', plot, { after: [a], input: (of) => of(a) })
 // @ts-expect-error c is not listed in after
 g.add('h', parse, { after: [a], input: (of) => of(c) })
 
-// What the compiler shows for a node that is not listed and for a missing input: only these words are accepted there.
+// The compiler's text for a node that is not listed and for a missing input: only these words are accepted there.
 declare const of: ReadResult<readonly [typeof a]>
 of(a) satisfies string
 of<typeof c>('of() reads only nodes that are listed in `after`')

@@ -4,7 +4,7 @@ import { Graph, job, run, startRun, type InputSchema } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 
-/** What zod and others make, by hand: an object with a positive amount, which becomes a whole number. */
+/** A schema like those of zod, written by hand: an object with a positive amount, which becomes a whole number. */
 const order: InputSchema<{ amount: number }> = {
   '~standard': {
     version: 1,
@@ -207,7 +207,7 @@ test('a schema that never answers is left after the timeout of its node, and at 
   controller.abort()
   const result = await clock.runUntil(cancelled)
   assert.deepEqual(result.skipped, ['pay'])
-  // While the run goes on, it is a part of the attempt.
+  // While it continues, it is a part of the attempt.
   const graph = new Graph()
   const first = graph.add(
     'first',

@@ -95,7 +95,7 @@ function importsFor(code: string, where: Example['where'], number: number): stri
       Array.from(own, ([, name]) => name!),
     )
   }
-  // With a number of its own the module is loaded anew: no example sees what another one left.
+  // With a number of its own the module is loaded again: no example sees the state of another one.
   const names = url(path.join(import.meta.dirname, 'doctest-names.ts'))
   offer(`${names}?${number}`, Object.keys(standIns))
   return lines.join('\n')
@@ -114,7 +114,7 @@ export class Doctests {
       process.chdir(root)
       rmSync(this.#folder, { recursive: true, force: true })
     })
-    // What an example reads and writes is there.
+    // The files that an example reads and writes are there.
     process.chdir(this.#folder)
     writeFileSync('package.json', '{ "type": "module" }')
   }

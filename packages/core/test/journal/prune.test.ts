@@ -1,4 +1,4 @@
-/** What a prune removes besides runs, wherever the journal and the store are. */
+/** The other data that a prune removes besides runs, wherever the journal and the store are. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'

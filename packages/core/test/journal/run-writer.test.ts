@@ -34,7 +34,7 @@ class Rig {
     return this.writer.log({ node: 'a', attempt: 0, at: 1, text })
   }
 
-  /** Everything that was handed in becomes durable. */
+  /** All added rows become durable. */
   async drain(): Promise<void> {
     while (this.outbox.pending > 0) {
       await turn()

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { literalOf, quoted } from '../../src/recorded/literal.ts'
 
-/** What the text makes. */
+/** The value of the text. */
 function evaluate(text: string): unknown {
   // oxlint-disable-next-line typescript/no-implied-eval -- what the text makes is what is tested
   return new Function(`return (${text})`)() as unknown

@@ -59,7 +59,7 @@ test('a success counts from where its first consequence is, as it did for the sc
       [0, 'a', 'running'],
       [0, 'b', 'running'],
       [10, 'a', 'succeeded'],
-      // It fails while the success of a is written: the scheduler hears of it first.
+      // It fails while the success of a is written: the scheduler is notified of it first.
       [11, 'b', 'failed', { error: 'no' }],
       [13, 'c', 'ready'],
       [13, 'c', 'running'],
@@ -135,7 +135,7 @@ test('a resumed run is simulated from its last process; earlier work counts as d
     await checkReplay(recording)
   }))
 
-/** What can happen to a run while it runs. */
+/** The possible calls on a run while it runs. */
 const actions = fc.array(
   fc.record({
     at: fc.nat({ max: 120 }),
@@ -176,7 +176,7 @@ test('property: real runs, paused, cancelled, or retried, are simulated as recor
         const options = { concurrency, retries: 1, retryBaseDelay: 20, journal, kernel }
         const run = await startRun(graph, options)
         for (const { at, action } of steps) clock.setTimer(at, () => run.scheduler[action]())
-        // A run that was left paused goes on in the end.
+        // A run that was left paused continues in the end.
         clock.setTimer(200, () => run.scheduler.resume())
         await clock.runUntil(run.result)
         await checkReplay(await recordingOf(journal, run.id!, 'free'))

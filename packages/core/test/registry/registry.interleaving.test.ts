@@ -31,7 +31,7 @@ interface World {
   readonly registry: Registry<string>
 }
 
-/** A worker that stores the result, does something slow, and tells. */
+/** A worker that stores the result, does something slow, and then notifies. */
 async function complete({ stage, store, registry }: World): Promise<void> {
   await stage.step(worker)
   store.set('h', 'plot')
@@ -96,6 +96,6 @@ test('S14 the schedules are able to lose it: checking, awaiting, then registerin
     })
     if (outcome === 'lost') lost.push(schedule.join(''))
   }
-  // Read before it was stored, told before it was registered.
+  // Read before it was stored, notified before it was registered.
   assert.deepEqual(lost, ['00110'])
 })

@@ -319,7 +319,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
 /** A journal whose commits end when the test says so. */
 async function heldJournal(t: Parameters<(typeof journals)[string]>[0]): Promise<{
   readonly journal: Journal
-  /** Rows that were handed in and are not durable. */
+  /** Rows that were added and are not durable. */
   readonly commits: (() => void)[]
   fail: Error | undefined
 }> {

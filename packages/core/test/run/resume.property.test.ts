@@ -43,7 +43,7 @@ function makeGraph(all: Plans): CountedGraph {
   return counted
 }
 
-/** What every node must return, without running anything. */
+/** The expected value of every node, without running anything. */
 function valuesOf(all: Plans): Record<string, string> {
   const values: Record<string, string> = {}
   for (const [i, each] of all.entries()) {

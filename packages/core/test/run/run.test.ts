@@ -83,7 +83,7 @@ test('throw, exit, uncaught error and out of memory in a thread fail only their 
     (error) =>
       isError(error, 'HDL_NO_RESULT') &&
       error.message.includes('was blocked by "exits"') &&
-      // What stopped the node it was waiting for: the reader looks for nothing else.
+      // The cause of the failed wait: the reader searches for nothing else.
       isError(error.cause, 'HDL_THREAD_CRASHED'),
   )
 })

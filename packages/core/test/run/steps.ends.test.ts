@@ -24,7 +24,7 @@ const broken = job({ name: 'broken', retries: 50, retryBaseDelay: day }, () => {
 })
 const plus = job({ name: 'plus' }, (n: number) => n + 1)
 
-/** What a job does when the run is cancelled, and whether nothing of it runs then. */
+/** The job's reaction to a cancel of the run, and whether it is idle then. */
 const idle: Record<string, (graph: Graph) => void> = {
   'a step that sleeps': (graph) =>
     graph.add(

@@ -81,7 +81,7 @@ test('L3: a request that cannot be sent fails alone', async () => {
 
 test('shared memory is copied, memory of its own is given away', async () => {
   const { link } = await openLink()
-  // Node 22 has a smaller pool than Node 24: this one is made by hand.
+  // Node 22 has a smaller pool than Node 24: this buffer is cut explicitly.
   const pooled = Buffer.from(new ArrayBuffer(65_536), 64, 20_000)
   const part = new Uint8Array(40_000).subarray(0, 20_000)
   const whole = new Uint8Array(20_000)

@@ -1,4 +1,4 @@
-/** What a server reads when it starts or takes over: on a file and on PostgreSQL. */
+/** The reads of a server when it starts or takes over: on a file and on PostgreSQL. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'

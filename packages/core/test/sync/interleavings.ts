@@ -2,11 +2,11 @@
  * Plays every order in which the steps of a small concurrent program can happen.
  *
  * The program stops at named steps (`world.step('close 1')`). When nothing runs any more, the
- * explorer lets exactly one of the waiting steps go on, and so on until none waits. Then it starts
- * the program afresh and takes the next alternative at the last place where there was one, until all
+ * explorer lets exactly one of the waiting steps continue, and so on until none waits. Then it restarts
+ * the program and takes the next alternative at the last place where there was one, until all
  * are taken: depth-first search by re-execution, so the program itself needs no snapshots.
  *
- * With `sameTurn` it may also let the next step go on before the reactions to the last one have run,
+ * With `sameTurn` it may also let the next step continue before the reactions to the last one have run,
  * as it happens when two callbacks come in one turn of the event loop.
  *
  * Not covered: other orders of the promise reactions inside one turn, which the language fixes.

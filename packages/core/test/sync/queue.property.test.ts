@@ -35,7 +35,7 @@ class Model {
   readonly putters: Putter[] = []
   readonly getters: Waiting<Ticket<string>>[] = []
   readonly accepted: Watched<void>[] = []
-  /** What each taker must have got. */
+  /** The items that each taker must get. */
   readonly served: { readonly watched: Watched<Ticket<string>>; readonly item: string }[] = []
   readonly refused: { readonly watched: Watched<unknown>; readonly code: string }[] = []
   readonly idlers: Watched<void>[] = []

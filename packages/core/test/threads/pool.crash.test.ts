@@ -96,7 +96,7 @@ test('an error that an earlier job left behind does not fail the one that runs',
   assert.equal(await run('leaveTrap', { flags }), 'done')
   const innocent = run('outlive', { flags })
   await waitStarted(flags)
-  // The thread tells that it retires, and still finishes the job.
+  // The thread announces that it retires, and still finishes the job.
   const next = run('plus', 1)
   await until(() => pool.stats().threads[0]?.state === 'retiring')
   assert.equal(pool.stats().queued, 1)

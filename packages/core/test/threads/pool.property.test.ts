@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createFlags, createKernel, createPool, settle, turn } from './fixtures/support.ts'
 
-/** What a task does, with the outcomes it may have when it is not cancelled. */
+/** The behaviour of a task, with the outcomes it may have when it is not cancelled. */
 const behaviours = {
   plus: { input: 1, ends: ['ok'] },
   plusLater: { input: 1, ends: ['ok'] },

@@ -1,7 +1,7 @@
 /**
  * Blocks the loop so that a watch can see it, however busy the machine is.
  *
- * The thread that looks at the loop can be late, so a block goes on until it has looked. It looks once
+ * The thread that looks at the loop can be late, so a block lasts until it has sampled. It samples once
  * between two beats: if the machine held this process up before the block, that look is gone. So a block
  * starts right after a beat.
  */

@@ -10,7 +10,7 @@ const evidence = {
   certain: true,
 }
 
-/** A beat on a machine that tells nothing about its processors. */
+/** A beat on a machine that reports nothing about its processors. */
 function pulse(elapsed: number, busy: number, times: Partial<Pulse> = {}): Pulse {
   return { elapsed, busy, ran: undefined, queued: undefined, ...times }
 }

@@ -79,7 +79,7 @@ export class RunFolder {
         : partFileName(name, upload.sha256, upload.length)
     if (this.#uploads.has(draft)) throw new HeddleError('HDL_ARTIFACT_BUSY', { artifact: name })
     if (isNew) this.#budget.take(put.quota, { count: 1 })
-    // What is kept of an upload that was cut counts beside the artifact that it is to replace.
+    // The kept part of an interrupted upload counts beside the artifact that it is to replace.
     const replaced = upload === undefined ? (this.#entries.get(name)?.length ?? 0) : 0
     const credit = this.#budget.startReplacing(name, replaced)
     this.#uploads.add(draft)

@@ -60,7 +60,7 @@ export class MemoryArtifacts implements ArtifactStore {
     const isNew = !of.kept.has(name)
     if (isNew) of.budget.take(put.quota, { count: 1 })
     if (key !== undefined) of.uploads.add(key)
-    // What is kept of an upload that was cut counts beside the artifact that it is to replace.
+    // The kept part of an interrupted upload counts beside the artifact that it is to replace.
     const replaced = key === undefined ? (of.kept.get(name)?.info.length ?? 0) : 0
     const credit = of.budget.startReplacing(name, replaced)
     try {

@@ -121,7 +121,7 @@ export class PostgresArtifacts implements ArtifactStore {
   readonly #options: PostgresArtifactsOptions
   readonly #link: Link
   readonly #schema: string
-  /** What this process is writing. */
+  /** The artifacts that this process is writing. */
   readonly #drafts = new Set<Draft>()
 
   constructor(options: PostgresArtifactsOptions) {
@@ -281,8 +281,8 @@ export class PostgresArtifacts implements ArtifactStore {
   }
 
   /**
-   * Bytes that the budget has twice: an artifact and the one that replaces it count as the larger of the two (F3). What is
-   * kept of an upload that was cut counts beside the artifact that it is to replace.
+   * Bytes that the budget has twice: an artifact and the one that replaces it count as the larger of the two (F3). The
+   * kept part of an interrupted upload counts beside the artifact that it is to replace.
    */
   async #replacedBytes(own: Pick<Draft, 'run' | 'name' | 'isUpload' | 'length'>): Promise<number> {
     const written = new Map<string, number>()
@@ -340,7 +340,7 @@ export class PostgresArtifacts implements ArtifactStore {
     throw this.#gone(draft)
   }
 
-  /** F6. What cannot be dropped now is dropped by the next process that writes artifacts of the run. */
+  /** F6. A draft that cannot be dropped now is dropped by the next process that writes artifacts of the run. */
   async #abandon({ run, body, put }: Draft, isKept: boolean): Promise<void> {
     try {
       await this.#call('artifact_abandon_1', [toStored(run), body, put, isKept])
@@ -473,8 +473,8 @@ async function* counted(
 }
 
 /**
- * Gathers small pieces, because each that is written costs a statement. What was gathered comes out before the error of content
- * that was cut. A piece that comes out is valid until the next one is asked for.
+ * Gathers small pieces, because each that is written costs a statement. Gathered pieces come out before the error of
+ * interrupted content. A piece is valid until the next one is requested.
  */
 async function* gathered(
   pieces: AsyncIterable<Uint8Array>,

@@ -11,7 +11,7 @@ export interface MemoryTierOptions {
   readonly kernel?: Kernel | undefined
 }
 
-/** What an entry takes on the heap besides its key and its bytes: measured, see decision 0611. */
+/** The heap overhead of an entry besides its key and its bytes: measured, see decision 0611. */
 const overhead = 600
 
 interface Stored extends TierEntry {

@@ -69,7 +69,7 @@ export class MemoryJournal implements Journal {
     await checkNodes(header.nodes, this.#kernel.clock)
     const pieces = encodePieces('options', header.options, this.#kernel.clock)
     const options = await collectPieces(pieces)
-    // From the look to the entry without an await: of two at the same time one is refused.
+    // No await from the lookup to the entry: if two callers come at the same time, one is refused.
     this.#checkOpen()
     if (this.#runs.has(header.id)) {
       throw new HeddleError('HDL_RUN_EXISTS', { run: header.id, address: this.address })
@@ -147,7 +147,7 @@ export class MemoryJournal implements Journal {
     const run = this.#find(id)
     const { upTo = Infinity } = options
     const { endedAt: _endedAt, state, ...summary } = run.summary()
-    // What is added while this yields is not part of the answer.
+    // Rows added during the iteration are not part of the answer.
     const last = Math.min(upTo, run.position)
     const isCurrent = last === run.position
     const fold = new RunFold()

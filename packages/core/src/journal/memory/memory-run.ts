@@ -13,7 +13,7 @@ import { isEnd } from '../states.ts'
 /** A value, as pieces of its encoded form. */
 export type StoredValue = readonly Uint8Array<ArrayBuffer>[]
 
-/** What a row takes, about. */
+/** Approximate size of a row. */
 const rowBytes = 100
 
 /** Who writes a run. */
@@ -59,7 +59,7 @@ export class MemoryRun {
     return isEnd(this.#state)
   }
 
-  /** What it takes in memory, about. */
+  /** Its approximate size in memory. */
   get bytes(): number {
     let bytes = rowBytes * this.entries.length
     for (const pieces of this.#values.values()) for (const piece of pieces) bytes += piece.length

@@ -21,7 +21,7 @@ import { checkNodeState, checkRunState, isEnd } from '../states.ts'
 import { waitFor } from '../../kernel/wait-for.ts'
 import type { MemoryRun, StoredValue, Unplaced } from './memory-run.ts'
 
-/** What a writer needs of its journal. */
+/** The calls that a writer makes to its journal. */
 export interface MemoryHost {
   nextPosition(): number
   committed(): void

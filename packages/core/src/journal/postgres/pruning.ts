@@ -17,7 +17,7 @@ import { isRefused } from '../../store/postgres/link.ts'
 import { inTurnWithWriters } from '../prune.ts'
 import type { RunRecord } from './reader.ts'
 
-/** What a run is removed by. */
+/** The fields by which a run is removed. */
 export type PrunedRun = Pick<RunRecord, 'run' | 'period' | 'epoch'>
 
 /** Runs in one slice. */

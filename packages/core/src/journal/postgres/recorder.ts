@@ -4,7 +4,7 @@
  *     push() ──▶ waiting ──▶ under way ──▶ durable | lost, when another process has taken the run
  *                   ▲            │
  *                   │            └── no answer, or the database has no room: sent again, for up to `retryFor`
- *                   └── what came meanwhile goes with the next statement, at most 256 rows of it
+ *                   └── rows that came in between go with the next statement, at most 256 rows of it
  *
  *  R1  Rows of a run are written in the order of push(). One statement is under way at a time.
  *  R2  A statement that was left without an answer is sent again as it was: rows and states that are there already

@@ -68,7 +68,9 @@ export class RowGroup {
     return this.#lanes[number - 1]
   }
 
-  /** Adds rows of a batch, from row `from` to before row `to`. What the batch changes of its run comes with its last row. */
+  /**
+   * Adds rows of a batch, from row `from` to before row `to`. The batch's change of its run comes with its last row.
+   */
   add(lane: Lane, batch: BatchWire, from: number, to: number): void {
     const index = this.#indexOf(lane)
     const first = lane.position + 1

@@ -41,7 +41,7 @@ export class LogSpace {
    */
   #tripwire: number | undefined = 0
 
-  /** `limit`: bytes to which the log is cut when it starts anew. */
+  /** `limit`: bytes to which the log is cut when it starts again. */
   constructor(log: string, pageSize: number, limit: number) {
     this.#descriptor = openSync(log, 'r+')
     this.#frame = frameHeader + pageSize

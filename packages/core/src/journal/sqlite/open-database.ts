@@ -105,7 +105,7 @@ function openReadOnly(file: string): DatabaseSync {
   }
 }
 
-/** The error for what went wrong at the opening. What can be saved of a damaged file is saved. */
+/** The error of a failed opening. The readable part of a damaged file is saved. */
 function openError(file: string, error: unknown, maySave: boolean): HeddleError {
   if (!isDamage(error)) return storeError(file, 'be opened', error)
   const saved = salvage(file, maySave)

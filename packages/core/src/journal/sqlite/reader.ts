@@ -61,7 +61,7 @@ const agesPage = 200
 /** Rows of a run that are weighed between two looks at other questions: some milliseconds. */
 const sizedRows = 10_000
 
-/** What a row takes besides its text, about. */
+/** Approximate size of a row besides its text. */
 const rowBytes = 40
 
 /** Rows that are taken in between two looks at other questions: 1 to 2 ms. */

@@ -22,7 +22,7 @@
 export const applicationId = 0x48444c4a
 
 export interface Migration {
-  /** What it is for, for the message when it fails. */
+  /** Its purpose, for the message when it fails. */
   readonly title: string
   readonly sql: string
 }

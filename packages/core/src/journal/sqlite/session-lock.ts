@@ -54,7 +54,7 @@ export function isSessionAlive(file: string, { lock, pid }: SessionRow): boolean
   if (!existsSync(path)) return false
   let database: DatabaseSync | undefined
   try {
-    // Never made anew: a lock that is gone belongs to a dead session.
+    // Never made again: a lock that is gone belongs to a dead session.
     database = new DatabaseSync(`${pathToFileURL(path).href}?mode=rw`, { timeout: 0 })
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; ROLLBACK')
     return false

@@ -1,7 +1,7 @@
-/** What SQLite says when something is wrong, in our words. */
+/** Errors of SQLite, translated into ours. */
 import { HeddleError, describe } from '../../errors.ts'
 
-/** The primary result codes that are told apart; extended codes have them in their low byte. */
+/** The primary result codes that are distinguished; extended codes have them in their low byte. */
 const Code = { busy: 5, readonly: 8, io: 10, corrupt: 11, full: 13, cannotOpen: 14, notADb: 26 }
 
 function codeOf(error: unknown): number {

@@ -21,7 +21,7 @@ export async function openSqliteStore(
   const link = {
     change: side.changeStore.bind(side),
     ask: side.askStore.bind(side),
-    // What fails at the end is made up for at the next opening.
+    // Work that fails at the end is repeated at the next opening.
     close: () => lease[Symbol.asyncDispose]().catch(() => undefined),
   }
   const database = new SqliteDatabase(link, tables, kernel.clock)

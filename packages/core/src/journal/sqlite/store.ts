@@ -8,7 +8,7 @@
  *      another process has written since the last commit, that is looked at again in the transaction; rows of
  *      a run that was taken are left out, and the answer says so.
  *
- * Whether another process has written is what `PRAGMA data_version` tells, for 1 µs: a process that is alone looks
+ * `PRAGMA data_version` tells for 1 µs whether another process has written: a process that is alone looks
  * nothing up.
  *
  * Why several rows in one statement: a call into SQLite costs as much as the row it inserts. 32 rows a
@@ -129,7 +129,7 @@ interface Counting {
   position: number
 }
 
-/** What a transaction changes of what is remembered, once it is committed. */
+/** A transaction's changes of cached data, applied once it is committed. */
 interface Remembered {
   position: number
   lastRun: number
@@ -600,7 +600,7 @@ export class JournalStore {
     this.#keepAhead()
   }
 
-  /** What the log needs after a commit: room ahead, and to be moved into the database before it is too long. */
+  /** The upkeep of the log after a commit: room ahead, and a checkpoint before it is too long. */
   keepUp(): void {
     if (this.#logPages >= 4 * checkpointPages) this.checkpoint()
     this.#keepAhead()
@@ -632,7 +632,7 @@ export class JournalStore {
     else this.#countSome()
   }
 
-  /** Moves the log into the database, as far as readers allow. The log then starts anew. */
+  /** Moves the log into the database, as far as readers allow. The log then starts again. */
   checkpoint(): void {
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
     this.#logPages = 0

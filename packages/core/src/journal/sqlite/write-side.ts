@@ -5,9 +5,10 @@
  *   writing ──a write failed──▶ stalled ──tried again, and succeeded──▶ writing
  *                                 └──tried for too long, or it cannot succeed──▶ failed
  *
- *  W1  While it is stalled nothing is acknowledged. What is handed in stays in order (writer-role.ts, R1).
- *  W2  Writers hear of trouble once when it begins, once when it is over, and once when it is final.
- *  W3  A writer whose run was taken by another process gets `HDL_RUN_LOST`, and writes nothing more; the others go on.
+ *  W1  While it is stalled nothing is acknowledged. Added rows stay in order (writer-role.ts, R1).
+ *  W2  Writers are notified once when trouble begins, once when it is over, and once when it is final.
+ *  W3  A writer whose run was taken by another process gets `HDL_RUN_LOST`, and writes nothing more; the others
+ *  continue.
  *  W4  Messages are delivered once, in order, at most `mailTime` after they were posted. Neither their reading nor an
  *      open file keeps the process alive.
  */
@@ -73,7 +74,7 @@ export class WriteSide {
   /** Messages that were delivered and are not removed yet, with their runs. */
   readonly #delivered = new Map<number, number>()
   #mailTimer: Timer | undefined
-  /** What it does by itself: reading mail, trying again, giving up. */
+  /** Its own background work: reading mail, trying again, giving up. */
   readonly #scope: Scope
   #isReadingMail = false
   #session = 0
@@ -209,7 +210,7 @@ export class WriteSide {
 
   async stop(): Promise<void> {
     this.#mailTimer?.cancel()
-    // What is under way fails with the link, and starts nothing any more.
+    // Work under way fails with the link, and starts nothing any more.
     this.#scope.cancel('the journal is stopped', { source: 'shutdown' })
     await this.#link.stop()
     await this.#scope.join()
@@ -275,7 +276,7 @@ export class WriteSide {
     this.#scope.launch(() => this.#discardKept(error))
   }
 
-  /** What the thread could not write is not waited for any more. */
+  /** Rows that the thread could not write are no longer awaited. */
   async #discardKept(failure: HeddleError): Promise<void> {
     try {
       await this.ask({ type: 'give up', error: encodeError(failure) })

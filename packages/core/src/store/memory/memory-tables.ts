@@ -223,7 +223,7 @@ class MemoryTable {
   }
 }
 
-/** What the caller changes later is not stored. */
+/** Later changes by the caller are not stored. */
 function copyOf(type: string, value: unknown): unknown {
   if (type === 'bytes') return Uint8Array.from(value as Uint8Array)
   return type === 'json' ? (JSON.parse(JSON.stringify(value)) as unknown) : value

@@ -5,7 +5,10 @@
 import { HeddleError } from '../../errors.ts'
 import { suggest } from '../../kernel/suggest.ts'
 
-/** Words of an address whose misspelling would silently mean something else. What is like none of them is for the driver. */
+/**
+ * Words of an address whose misspelling would silently mean something else. Words unlike all of them are for the
+ * driver.
+ */
 const ownWords = ['schema', 'artifacts', 'sslmode', 'sslrootcert']
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 

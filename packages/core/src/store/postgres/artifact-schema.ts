@@ -1,9 +1,10 @@
 /**
  * The tables and functions of artifacts. `@.` stands for the schema.
  *
- *   artifact_budget   one row for each run or campaign: what its artifacts take (F3). Locked first by every change of them
+ *   artifact_budget   one row for each run or campaign: what its artifacts take (F3). Locked first by every change of
+ *   them
  *   artifact          one row for each artifact that is listed
- *   artifact_draft    what is being written, and uploads that were cut
+ *   artifact_draft    artifacts being written, and uploads that were cut
  *   artifact_piece    the bytes of all of them, by body
  *   artifact_garbage  bodies that no artifact and no draft names any more, and when their pieces may go
  *

@@ -4,7 +4,7 @@ import { Link } from './link.ts'
 import { readVersion } from './migrate.ts'
 import { schemaVersion } from './schema.ts'
 
-/** What a store needs to know of a PostgreSQL before it is used. */
+/** The facts about a PostgreSQL that a store needs before it is used. */
 export interface PostgresReport {
   /** The address without its password. */
   readonly address: string

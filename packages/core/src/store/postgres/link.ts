@@ -29,7 +29,7 @@ export interface LinkOptions {
   readonly name?: string
 }
 
-/** What PostgreSQL was asked and has refused, as opposed to an answer that is missing. */
+/** A refusal by PostgreSQL, as opposed to a missing answer. */
 export interface Refused extends HeddleError<'HDL_STORE_FAILED'> {
   readonly sqlState: string
 }

@@ -12,8 +12,8 @@ const collisions = ['23505', '42P06', '42P07', '40P01', 'XX000']
 const mostAttempts = 5
 
 /**
- * Milliseconds that a migration waits for one lock. Servers that write wait behind it: when a transaction is kept open (a backup,
- * a person at a prompt), it steps aside and tries again, so that they go on.
+ * Milliseconds that a migration waits for one lock. Servers that write wait behind it: when a transaction is kept open
+ * (a backup, a person at a prompt), it steps aside and tries again, so that they continue.
  */
 const lockWithin = 500
 
@@ -129,7 +129,7 @@ async function makeTables(
   }
 }
 
-/** One statement, so one transaction: of two processes the second waits, and then finds everything done. */
+/** One statement, so one transaction: if two processes run it, the second waits, and then finds everything done. */
 function migrationOf(schema: string): string {
   const steps = migrations.map(({ sql }, index) => {
     const body = sql.replaceAll('@.', `${schema}.`)

@@ -92,7 +92,7 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     this.#list = new TableList(options.tables)
     this.#writer = new Link({ ...shared, name: 'heddle writer' })
     this.#leases = new Link({ ...shared, name: 'heddle leases' })
-    // What is open after a take-over may be a lot.
+    // There may be many open records after a take-over.
     this.#reader = new Link({ ...shared, answerWithin: 6 * answerWithin, name: 'heddle reader' })
     this.#wakes = new Wakes(address, clock)
     this.tables = new PostgresTables(this.#reader, address, this.#list)
@@ -268,7 +268,7 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
   }
 
   #sweep(session: SessionId, number: number): void {
-    // What is left is removed the next time.
+    // The rest is removed the next time.
     this.#call(this.#reader, 'sweep_1', [session, number]).catch(() => undefined)
   }
 

@@ -108,7 +108,7 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
       return this.#host!.transact(rows, () => changes.map((change) => this.#carryOut(change, now)))
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-      // What SQLite has said is the cause of what the file says.
+      // SQLite's error is the cause of the file guard's error.
       const reason = error instanceof HeddleError ? error.cause : error
       if (!isOfRow(reason)) return changes.map(() => error)
       if (changes.length > 1) return changes.flatMap((change) => this.commit([change], now))

@@ -27,7 +27,7 @@ export interface ConformanceStore extends AsyncDisposable {
   repairWrites?(): Promise<void>
 }
 
-/** What a case needs of the store. */
+/** The abilities of the store that a case needs. */
 export type Need = 'lasting' | 'shared' | 'breakable' | 'post' | 'prune' | 'retry'
 
 export interface ConformanceCase {

@@ -35,7 +35,7 @@ export const failureCases: readonly ConformanceCase[] = [
           ['running', 'running'],
         )
       }
-      // What one has left, the other may take.
+      // After one process has left it, the other may take it.
       await one[Symbol.asyncDispose]()
       const taken = await other.resumeRun('one', someone)
       await taken.commit(step('a', 'succeeded'), 1)

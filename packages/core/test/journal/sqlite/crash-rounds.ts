@@ -2,7 +2,7 @@
  * Kills a writing process again and again, and looks each time at what is left.
  *
  * A step is three rows: ready, a line of its log, and its success with a value that follows from its
- * number. Steps are handed in in order, so what is left must be a prefix of that order.
+ * number. Steps are added in order, so the remaining ones must be a prefix of that order.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -63,7 +63,7 @@ class Rig implements HostPort {
     this.idle.push(callback)
   }
 
-  /** All of them have arrived before the thread looks. Gives the answers by message. */
+  /** All of them have arrived before the thread checks. Returns the answers by message. */
   accept(...requests: (WriterChange | WriterQuestion)[]): (readonly HostAnswer[])[] {
     this.messages.length = 0
     for (const request of requests) {

@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { Gather } from '../../../src/store/postgres/gather.ts'
 
-/** A connection on which calls follow each other, moved on by hand. */
+/** A connection whose calls follow each other, advanced by the test. */
 class Turns {
   readonly sent: (readonly string[])[] = []
   readonly #queue: (() => void)[] = []

@@ -162,7 +162,7 @@ test('T1: numbers are read exactly where PostgreSQL rounds them in text', async 
   )
 })
 
-/** Some databases have it as their default. What is in the way of another transaction fails there, and is sent again. */
+/** Some databases have it as their default. A conflicting transaction fails there, and is sent again. */
 test('T4: several that write one record at a time where transactions are serializable all succeed', async () => {
   const address = new URL(`${postgres.address}?schema=serializable`)
   address.searchParams.set('options', '-c default_transaction_isolation=serializable')

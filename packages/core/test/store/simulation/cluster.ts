@@ -321,7 +321,7 @@ export class Cluster {
     }
   }
 
-  /** What must hold once the faults are over and there was time to finish. */
+  /** The conditions once the faults are over and there was time to finish. */
   checkEnd(): void {
     const aside = new Set(
       this.alive.flatMap(({ jobs }) => jobs.setAside().map((job) => job.handle)),

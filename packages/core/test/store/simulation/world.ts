@@ -69,7 +69,7 @@ export class World {
   }
 }
 
-/** A process: its clock, and whether it runs. What falls due while it is stopped happens when it continues. */
+/** A process: its clock, and whether it runs. Timers that fall due while it is stopped fire when it continues. */
 export class SimulatedProcess implements Clock {
   readonly #world: World
   /** How fast its clock runs. */

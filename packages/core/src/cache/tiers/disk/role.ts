@@ -122,7 +122,7 @@ export class DiskRole implements HostedFile, Role<DiskQuestion, RoleChange, Wire
     this.#guard.add(`${file}-wal`, 'its write-ahead log', { is: 'log' })
   }
 
-  /** What is committed to a deleted or emptied file is lost: it is not acknowledged. */
+  /** A commit to a deleted or emptied file is lost: it is not acknowledged. */
   #checkFiles(): void {
     const cause = this.#guard.findProblem()
     if (cause === undefined) return

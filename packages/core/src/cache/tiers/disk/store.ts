@@ -140,7 +140,7 @@ export class DiskStore {
   read(key: string): { meta: StoredMeta; body: Uint8Array<ArrayBuffer> | null } | undefined {
     const row = this.#statements.read.get(key) as Row | undefined
     if (row === undefined) return undefined
-    // What was used lately stays where it is: not every read is worth a write.
+    // A recently used row stays where it is: not every read is worth a write.
     if (row.used < this.#lastUse - this.#entries / 2) this.#touch(key)
     return { meta: metaOf(row), body: row.body ?? null }
   }
@@ -280,7 +280,7 @@ export class DiskStore {
     this.#evicted[reason] += before - this.#entries
   }
 
-  /** D3. What has expired goes first, then what has not been used for longest. */
+  /** D3. Expired entries are evicted first, then those unused for longest. */
   #makeRoom(now: number): void {
     for (const { key } of this.#statements.expired.all(now, sweepSize)) {
       this.#evict(key as string, 'expired')
