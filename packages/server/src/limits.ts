@@ -20,7 +20,10 @@ export interface ServerLimits {
   readonly loop?: number | PermitOptions | undefined
   /** Attempts on workers of the fleet at a time, waiting for a worker included. No limit but the seats when absent. */
   readonly fleet?: number | PermitOptions | undefined
-  /** What jobs may need besides, by name: permits, rates, limits for each key. They hold for this process, or with `{ permits, scope: 'cluster' }` for all servers on one PostgreSQL. */
+  /**
+   * Named resources that jobs may need in addition: permits, rates, limits for each key. They hold for this process, or
+   * with `{ permits, scope: 'cluster' }` for all servers on one PostgreSQL.
+   */
   readonly resources?: Resources | undefined
   /** Milliseconds from submit to start. 30,000 when absent. */
   readonly queue?: number | undefined
@@ -83,7 +86,7 @@ const mostBody = 2 * 2 ** 20
 /** Less than this and a thread cannot load its modules. */
 const leastThreadMemory = 16 * 2 ** 20
 
-/** What is expected, and whether a value is that. */
+/** The expected form, and whether a value has it. */
 type Rule = readonly [expected: string, holds: (value: number) => boolean]
 
 const count: Rule = ['a whole number of at least 1', (n) => Number.isInteger(n) && n >= 1]

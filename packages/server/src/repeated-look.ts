@@ -30,7 +30,7 @@ export interface RepeatedLookOptions {
    * *Cancellation*: the signal: it is stopped.
    */
   readonly look: (signal: AbortSignal) => Promise<number>
-  /** What is left to do when no look is under way any more. It has what is left of the deadline. */
+  /** The work after the last check, with the rest of the deadline. */
   readonly end?: () => Promise<unknown>
 }
 

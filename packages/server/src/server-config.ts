@@ -1,8 +1,8 @@
 import type { ServerOptions } from './server.ts'
 
 /**
- * What `heddle.config.ts` exports by default: the options of `startServer()`, with the path of the module as `jobs`. What the command
- * has by itself (its output, the dashboard) is left out.
+ * What `heddle.config.ts` exports by default: the options of `startServer()`, with the path of the module as `jobs`.
+ * Options that the command sets itself (its output, the dashboard) are left out.
  *
  * @example
  * export default { store: 'postgres://db/app', limits: { queue: 10_000 } } satisfies ServerConfig

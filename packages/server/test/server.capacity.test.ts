@@ -1,4 +1,4 @@
-/** What runs at a time on a server that was given no limits. */
+/** The number of running jobs on a server without configured limits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startServer } from '../src/server.ts'

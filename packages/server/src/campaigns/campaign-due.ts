@@ -1,6 +1,6 @@
 /**
- * What a campaign has decided and not written. A write takes all of it in one step, so that what is decided meanwhile is of the
- * next write; a write that failed puts it back in front.
+ * The decisions of a campaign that are not written. A write takes all of them in one step, so that later decisions go
+ * into the next write; a failed write puts them back in front.
  */
 import type { Lease } from '../fleet/lease.ts'
 import type { LeaseRecord } from './records.ts'

@@ -1,7 +1,7 @@
 import type { SprtOptions } from './statistics/sprt.ts'
 import type { SpsaOptions } from './statistics/spsa.ts'
 
-/** What a worker must have to get leases of a campaign. */
+/** The requirements for a worker to get leases of a campaign. */
 export interface CampaignNeeds {
   /** All of these. */
   readonly capabilities: readonly string[]

@@ -1,4 +1,4 @@
-/** What is stored of a campaign that has not ended, as JSON. */
+/** The stored form of a campaign that has not ended, as JSON. */
 import type { CampaignSpec } from './campaign-spec.ts'
 import type { DecisionRule, Proposer, Reducer } from './parts.ts'
 import type { UnitRange } from './unit-ranges.ts'

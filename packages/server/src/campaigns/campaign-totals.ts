@@ -1,6 +1,6 @@
 /**
- * What a campaign has counted: of closed leases, which is what is stored, and of all leases, which is what people see and rules
- * decide on (P2: by differences, never by a sum over leases).
+ * The counts of a campaign: of closed leases, which are stored, and of all leases, which are shown and used by the
+ * rules (P2: by differences, never by a sum over leases).
  */
 import type { Lease, Report } from '../fleet/lease.ts'
 import type { CampaignState } from './campaign-state.ts'
@@ -57,7 +57,7 @@ export class CampaignTotals {
     this.#liveTotal = add(this.#liveTotal, report.result)
   }
 
-  /** What a report has more than the one before it. */
+  /** The difference between a report and the one before it. */
   fresh(lease: Lease, report: Report): unknown {
     const { subtract } = this.#reducer
     const isFirst = lease.sequence === 0 || subtract === undefined

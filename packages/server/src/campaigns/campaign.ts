@@ -489,7 +489,7 @@ export class Campaign implements Work {
     const rows: TableRow[] = leases.flatMap((lease) => leaseSaved(this.#leaseRecord(lease)))
     for (const { record } of now.excluding) rows.push(...leaseSaved(record))
     if (now.hasState) rows.push(...this.#stateRows())
-    // What is decided from here on is of the next batch.
+    // Later decisions belong to the next batch.
     this.#due = later
     try {
       await this.#host.write(rows)

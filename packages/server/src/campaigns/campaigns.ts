@@ -91,7 +91,7 @@ export class Campaigns implements ShardRole {
   async #stopAll(enough: AbortSignal): Promise<void> {
     const { clock } = this.#options.kernel
     this.#background.cancel(this.#life.closed(), { source: 'shutdown' })
-    // What was decided is written; what cannot be is decided again by the next owner.
+    // Decisions are written; those that cannot be are decided again by the next owner.
     const all = [...this.#campaigns.values()]
     const saved = all.filter(({ isSaved }) => !isSaved).map((each) => each.saved())
     await endsBefore(enough, Promise.allSettled(saved), clock)
@@ -285,7 +285,7 @@ export class Campaigns implements ShardRole {
     for (const [number, some] of byShard) {
       const shard = this.#shards.get(number)
       if (shard === undefined) continue
-      // What is not written now is found by the next owner.
+      // Decisions that are not written now are made by the next owner.
       this.#options.committer
         .write(
           shard.grant,

@@ -9,7 +9,7 @@ import type { Kernel, Timer } from '@heddle/core/lowlevel'
 
 export interface SaveLoopOptions {
   readonly kernel: Kernel
-  /** Writes everything that is due now. What it could not write is due again. */
+  /** Writes everything that is due now. Rows that it could not write are due again. */
   readonly write: () => Promise<void>
   /** Whether anything is due. */
   readonly isDue: () => boolean

@@ -21,7 +21,7 @@ export function sprtRule(options: SprtOptions, kept: unknown): DecisionRule {
   const bounds = sprtBounds(options)
   const { elo0, elo1, model = 'normalized' } = options
   let overshoot = kept === null ? noOvershoot : (kept as RuleState).overshoot
-  /** What was saved may be older than what was counted: the first observation then starts the collection again. */
+  /** The saved state may be older than the counts: the first observation then starts the collection again. */
   let batch = kept === null ? Infinity : 0
   return {
     observe: ({ total, done }) => {

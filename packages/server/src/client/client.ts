@@ -110,7 +110,7 @@ export class CallError extends Error {
   }
 }
 
-/** What every route may be given; the types above say which route is given what. */
+/** The possible options of every route; the types above say which route takes which. */
 interface AnyOptions {
   readonly params?: object
   readonly query?: object

@@ -79,8 +79,8 @@ export class ClusterForwarding implements CallForwarding {
   }
 
   /**
-   * What the owner of a name answers to a question about the call, such as whether it may be answered here; undefined when this
-   * server is the owner.
+   * The answer of the owner of a name to a question about the call, such as whether it may be answered here; undefined
+   * when this server is the owner.
    *
    * *Cancellation*: the signal of the call; it ends at the deadline of the call.
    * @throws `HDL_NOT_OWNER` when no owner was found in time.

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net'
 import { soon } from '@heddle/core/lowlevel'
 import type { CarriedAnswer, CarriedCall } from './frames.ts'
 
-/** What the routes see as the connection of all calls of a link. What they do to it does nothing to the link. */
+/** The connection that routes see for all calls of a link. Calls on it do not affect the link. */
 export class LinkPeer extends EventEmitter {
   readonly remoteAddress: string | undefined
   readonly readable = false

@@ -9,9 +9,9 @@
  *      the body are signed with the cluster secret. During a rotation two secrets are valid: the first signs, both are
  *      accepted.
  *  F3  The headers of a request that does not prove it mean nothing: it counts as a request from outside.
- *  F4  The caller is the one that sent the request to the first server, with its tenant, roles and scopes. What
- *  identified it there (a token, a
- *      cookie) is not passed on.
+ *  F4  The caller is the one that sent the request to the first server, with its tenant, roles and scopes. Its
+ * credentials there (a token, a
+ * cookie) are not passed on.
  *  F5  A forwarded request has the id of the first one: a write that is sent twice is one request.
  *  F6  Requests for one server are gathered and sent over one kept connection (link.ts). A server of an earlier version
  *  gets them one by
@@ -43,7 +43,7 @@ export const forwardHeader = 'x-heddle-forwarded'
 /** Who asked the first server: JSON in base64. */
 export const callerHeader = 'x-heddle-caller'
 
-/** Milliseconds by which the clocks of two servers may differ, the time on the way included. */
+/** Milliseconds by which the clocks of two servers may differ, including the transfer. */
 const signatureAge = 60_000
 
 /** Milliseconds between two tries to find the owner. */
@@ -128,7 +128,7 @@ const answered = [
   'x-request-id',
 ]
 
-/** What a request that was forwarded has proved. */
+/** The verified facts of a forwarded request. */
 export interface Proof {
   readonly caller: Caller
   /** Whether a body is the one that was signed. */

@@ -13,7 +13,7 @@ interface LimitRow extends StoredRecord {
   readonly shares: LimitRecord['shares']
 }
 
-/** Shared: of two servers that change a record at a time one is refused. */
+/** Shared: if two servers change a record at the same time, one is refused. */
 export const limitTable: Table<LimitRow> = {
   name: 'cluster_limit',
   columns: { turn: 'number', shares: 'json' },

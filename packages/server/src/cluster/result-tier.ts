@@ -242,7 +242,7 @@ export class ResultTier implements CacheTier {
     return record
   }
 
-  /** What was made from an earlier version: it goes with that. */
+  /** A result derived from an earlier version is removed with that version. */
   async #derivedFrom(key: string): Promise<readonly ResultRecord[]> {
     const derived: ResultRecord[] = []
     let from: number | undefined
@@ -307,7 +307,7 @@ export class ResultTier implements CacheTier {
       if (record?.large !== undefined) await this.#dropBody(record.large)
   }
 
-  /** What cannot be removed now goes with its age. */
+  /** A body that cannot be removed now is removed by age. */
   async #dropBody(name: string): Promise<void> {
     try {
       await this.#artifacts.remove(name)

@@ -3,7 +3,7 @@ import { errorBounds, type ErrorRecord } from '@heddle/core/lowlevel'
 
 const longestText = 10_000
 
-/** What a worker says was thrown; undefined when it is not an error. A worker of another maker may send anything. */
+/** The error that a worker reports; undefined when it is not an error. A worker of another maker may send anything. */
 export function readErrorRecord(given: unknown, depth = 0): ErrorRecord | undefined {
   if (typeof given !== 'object' || given === null || depth > errorBounds.causes) return undefined
   const { name, message, code, stack, cause } = given as Readonly<Record<string, unknown>>

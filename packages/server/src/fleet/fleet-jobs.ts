@@ -1,5 +1,5 @@
 /**
- * Attempts of jobs with `place: 'fleet'` on one server: each is one lease. What runs them is durable elsewhere (a run,
+ * Attempts of jobs with `place: 'fleet'` on one server: each is one lease. Their owner is durable elsewhere (a run,
  * or an acknowledged computation) and asks again after a restart; the lease continues meanwhile, and is handed to the
  * next caller of the same attempt.
  *
@@ -242,7 +242,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     return refusal
   }
 
-  /** What a lease of this job is a part of. Called right after take(). */
+  /** The shard of a lease of this job. Called right after take(). */
   workOf(job: WaitingJob): JobShard {
     return this.#findShard(job)!
   }
@@ -334,7 +334,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
       this.#byLease.delete(lease)
       job.lease = undefined
       if (job.stopping !== undefined) job.reject(job.attempt.signal.reason)
-      // What another server owns now is aborted by its run; the others get another lease.
+      // Attempts that another server owns now are aborted by their run; the others get another lease.
       if (!job.isOver && shardOfJob(job, this.#options.shards) !== grant.shard) this.#enqueue(job)
     }
     for (const job of this.#held.get(shard) ?? []) this.#enqueue(job)
@@ -359,7 +359,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     while (this.#reads.size > 0) await Promise.allSettled(this.#reads)
   }
 
-  /** J3. What is due is written; nothing is closed. *Cancellation*: at the deadline what could not be written is left. */
+  /** J3. Due rows are written; nothing is closed. *Cancellation*: at the deadline, unwritten rows are left. */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#life.stop(options)
   }
@@ -596,7 +596,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   }
 }
 
-/** What a job threw on its worker, as it would have been thrown here. */
+/** The error of a job on its worker, in the form in which it would be thrown here. */
 function errorOf({ message, retryable, retryAfter: delay, name, stack, error }: Failure): Error {
   const record = error ?? {
     name: name ?? 'Error',
@@ -630,7 +630,7 @@ function lineOf({ attempt }: WaitingJob): { readonly tenant: string; readonly ne
   return { tenant, needs: JSON.stringify([job, version, capabilities]) }
 }
 
-/** The server ends or gave the shard away: the work itself goes on. */
+/** The server ends or gave the shard away: the work itself continues. */
 function isServerEnd(reason: unknown): boolean {
   if (isError(reason, 'HDL_OWNERSHIP_LOST')) return true
   return isError(reason, 'HDL_CANCELLED') && serverEnds.has(reason.details.source)

@@ -1,5 +1,5 @@
 /**
- * The leases of jobs in one shard, as the lease book sees them. What it writes is in job-records.ts.
+ * The leases of jobs in one shard, as the lease book sees them. Its rows are in job-records.ts.
  *
  *     granted: a row ──▶ finished: the row has the result ──▶ no row, when the run has had time to record it
  *         └── failed, lost, cancelled ──▶ no row
@@ -17,7 +17,7 @@ import type {
   Work,
 } from './lease.ts'
 
-/** What a shard asks of the jobs that it is a part of. */
+/** The calls of a shard to the jobs that it serves. */
 export interface JobShardHost {
   readonly kernel: Kernel
   readonly times: LeaseTimes
@@ -33,7 +33,7 @@ export interface JobShardHost {
 /** Milliseconds for which a result stays stored: the run that waits for it records it long before. */
 const keepResult = 60_000
 
-/** Lease numbers start anew with each epoch, and are never reused: an epoch has room for 4 billion. */
+/** Lease numbers start again with each epoch, and are never reused: an epoch has room for 4 billion. */
 const numbersPerEpoch = 2 ** 32
 
 export class JobShard implements Work {
@@ -155,7 +155,7 @@ export class JobShard implements Work {
       record === undefined ? jobLeaseForgotten(id) : jobLeaseSaved(record),
     )
     await this.#host.write(this.right, rows)
-    // What was decided about a lease meanwhile stays due.
+    // Decisions about a lease that were made in the meantime stay due.
     for (const [id, record] of due) if (this.#due.get(id) === record) this.#due.delete(id)
   }
 

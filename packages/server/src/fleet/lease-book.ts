@@ -1,6 +1,6 @@
 /**
- * Leases in memory: decides on the loop, knows states, epochs and time. What a lease is of keeps its own accounts and
- * writes what must survive (`Work` in lease.ts). State machine and rules: docs/design/fleet.md.
+ * Leases in memory: decides on the loop, knows states, epochs and time. The work of a lease keeps its own accounts and
+ * writes the rows that must survive (`Work` in lease.ts). State machine and rules: docs/design/fleet.md.
  */
 import { HeddleError } from '@heddle/core'
 import {

@@ -62,7 +62,7 @@ export interface Work {
   nextLease(): number
   /** The epoch that a new lease gets. */
   readonly epoch: number
-  /** What the worker needs to know, for the answer to its claim. */
+  /** The facts about the work that the answer to a claim contains. */
   describe(lease: Lease): object
   /**
    * L2: resolves when the lease is durable.
@@ -135,7 +135,7 @@ export class Lease {
   resultAt: ResultPlace | undefined
   reportedAt = 0
 
-  // What the store has of it.
+  // Whether the store has the grant.
   isGrantSaved = false
   savedSequence = 0
   /** Milliseconds since 1970. */

@@ -3,5 +3,5 @@ import { campaignTables } from '../campaigns/records.ts'
 import { backlogTable } from './backlog.ts'
 import { jobLeaseTable } from './job-records.ts'
 
-/** What leases and campaigns are stored in. */
+/** The tables of leases and campaigns. */
 export const fleetTables: readonly AnyTable[] = [...campaignTables, jobLeaseTable, backlogTable]

@@ -1,5 +1,5 @@
 /**
- * Keeps web pages away: a browser sends what any page tells it to, also to this machine.
+ * Keeps web pages away: a browser sends whatever a page requests, also to this machine.
  *
  * B1. A change says that it is JSON, also without a body, unless its route takes forms or raw bodies. A page of another
  * site may send forms and plain text

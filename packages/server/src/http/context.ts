@@ -72,7 +72,7 @@ export interface CallForwarding {
   checkBody(request: FastifyRequest, body: string | undefined): void
 }
 
-/** What the routes of every room need. */
+/** The context of the routes of every room. */
 export interface HttpSettings {
   readonly forwarding?: CallForwarding | undefined
   readonly clock: Clock

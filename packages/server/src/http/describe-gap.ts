@@ -1,7 +1,7 @@
 import { describeCollection, type LoopGap } from '@heddle/core/lowlevel'
 
 /**
- * How long the loop was blocked, and by which route, job or code. What was seen after native code that cannot be interrupted
+ * How long the loop was blocked, and by which route, job or code. A culprit seen after uninterruptible native code
  * may be innocent, such as a request that happened to come next: the text says so.
  */
 export function describeGap(gap: LoopGap): string {

@@ -3,7 +3,7 @@
  * reference and no more; an operator looks up what is behind it.
  *
  *  F1  A failure belongs to the tenant of the caller: others are answered as if it were unknown (N1 in tenancy.ts).
- *  F2  Clients may choose the id of their request, which is the reference: of two with the same one the last is found.
+ *  F2  Clients may choose the id of their request, which is the reference: if two have the same one, the last is found.
  */
 import { HeddleError } from '@heddle/core'
 import { toErrorRecord } from '@heddle/core/lowlevel'

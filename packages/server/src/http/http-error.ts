@@ -83,7 +83,7 @@ const ofConnection: ReadonlyMap<unknown, StatusAndCode> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'timeout']],
 ])
 
-/** What a status of the framework is called here. The other ones of 4xx are a `bad_request`. */
+/** The code for a status of the framework. Other statuses of 4xx are a `bad_request`. */
 const byStatus: ReadonlyMap<number, string> = new Map([
   [404, 'not_found'],
   [405, 'method_not_allowed'],

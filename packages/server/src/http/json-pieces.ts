@@ -61,7 +61,7 @@ export function cutJson(text: string, size = usualPiece): string[] {
           break
         }
         writeGroup(member - 1)
-        // What stands between the member's begin and its value is its key.
+        // The text between the member's begin and its value is its key.
         if (open.at(-1)!) writer.add(text.slice(member, text.lastIndexOf(':', at)).trim())
         open.push(text[at] === '{')
         writer.add(String(open.at(-1)! ? openObject : openList))

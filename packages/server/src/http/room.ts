@@ -38,6 +38,6 @@ export interface Room {
   health?(): object
   /** Why the server should not be given work now. */
   notReady?(): Iterable<string>
-  /** What an operator should know, although the server is ready. */
+  /** Conditions that an operator should know, although the server is ready. */
   degraded?(): Iterable<string>
 }

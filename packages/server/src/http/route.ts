@@ -89,7 +89,7 @@ export function route<const C extends Contract>(
   }
 }
 
-/** What a call is made from as its request arrives. */
+/** The state from which a call is made when its request arrives. */
 export class OpenCall implements Call {
   readonly request: FastifyRequest
   readonly reply: FastifyReply

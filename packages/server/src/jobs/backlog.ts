@@ -1,5 +1,5 @@
 /**
- * What was acknowledged before the last stop and is not worked on yet: there may be more of it than
+ * Jobs that were acknowledged before the last stop and have not started yet: there may be more of it than
  * seats. Who asks for one of these results has a right to it, so it is known from the first request on.
  *
  *   listed ── it has a seat, or cannot be continued ─▶ gone from here        listed ── drain ─▶ closed

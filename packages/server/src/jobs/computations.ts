@@ -16,7 +16,7 @@ export class Computations {
     this.#leave = leave
   }
 
-  /** What is queued and running, oldest first, then what waits for a seat, then what was set aside. */
+  /** Queued and running computations, oldest first, then those that wait for a seat, then those that were set aside. */
   list(tenant: string | undefined): Computation[] {
     const isShown = (owner: string): boolean => tenant === undefined || owner === tenant
     const found: Computation[] = []

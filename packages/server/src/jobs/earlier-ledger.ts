@@ -1,6 +1,7 @@
 /**
- * Work that earlier versions have acknowledged: each is a run of the journal (decision 0401). What has not ended is acknowledged
- * in the store, then its run is ended. A process that dies in between leaves both: the work is found twice, and done once.
+ * Work that earlier versions have acknowledged: each is a run of the journal (decision 0401). A job that has not ended
+ * is acknowledged in the store, then its run is ended. A process that dies in between leaves both: the work is found
+ * twice, and done once.
  */
 import { hostname } from 'node:os'
 import { isError } from '@heddle/core'

@@ -1,5 +1,5 @@
 /**
- * What an acknowledged job has to tell: the rows that a run would have.
+ * The history of an acknowledged job: the rows that a run would have.
  *
  *   silent ── a retry, an error, a line of its log ──▶ told ── put back ──▶ left ── it runs again ──▶ told ──▶ ended
  *     └────────────────── its end ──────────────────▶ nothing was written
@@ -7,7 +7,7 @@
  *  H1  A job that succeeds without a word has no rows but those of the store: its acknowledgement and its end.
  *  H2  With the first retry, error or line of its log it becomes a run of the journal, with all rows from its start on.
  *      `heddle runs show` prints it.
- *  H3  The store decides what is open; the run only tells. A row of it that cannot be written stops no job.
+ *  H3  The store decides which jobs are open; the run only records. A row of it that cannot be written stops no job.
  *  H4  A run that an earlier process left is continued, and ended with its job.
  */
 import { hostname } from 'node:os'
@@ -70,7 +70,7 @@ export class JobHistory {
     })
   }
 
-  /** Resolves when everything that was handed in is written, or has failed. *Cancellation*: none: it waits for the journal. */
+  /** Resolves when all earlier rows are written, or have failed. *Cancellation*: none: it waits for the journal. */
   async settled(): Promise<void> {
     while (this.#writing.size > 0) await Promise.allSettled(this.#writing)
   }
@@ -139,7 +139,7 @@ interface HistoryOptions {
 export class History {
   readonly #options: HistoryOptions
   readonly #story = new Story()
-  /** Settled after everything that was handed in. */
+  /** Settled after all earlier rows. */
   #writing: Promise<RunWriter | undefined> | undefined
 
   constructor(options: HistoryOptions) {

@@ -1,4 +1,4 @@
-/** What a service writes of the work that it has acknowledged. The store ledger implements it. */
+/** The writes of a service about the work that it has acknowledged. The store ledger implements it. */
 import type { NodeHeader } from '@heddle/core/lowlevel'
 import type { ServedJob } from './served-job.ts'
 import type { StageRow } from './story.ts'
@@ -13,7 +13,7 @@ export interface AcknowledgedWork {
   readonly priority: number
   /** Version of the job for which the handle was made. */
   readonly version: string
-  /** What was stored does not count. */
+  /** Ignores stored results. */
   readonly force: boolean
   /** Which other inputs it answers for. */
   readonly family?: Family | undefined
@@ -45,7 +45,7 @@ export interface AcknowledgementLog {
    * @param tenant Undefined for any.
    */
   wasPromised(handle: string, tenant: string | undefined): Promise<boolean>
-  /** What does not run, of the shards of this server, and why. */
+  /** Jobs of this server's shards that do not run, and the reasons. */
   setAside(): readonly SetAsideWork[]
   /** Runs it again as if it had just been acknowledged. *Cancellation*: none. @throws `HDL_NOT_OWNER`. */
   retry(handle: string): Promise<void>
@@ -61,7 +61,7 @@ export interface SetAsideWork extends Pick<AcknowledgedWork, 'job' | 'handle' | 
   readonly reason: string
 }
 
-/** The nodes of a run that tells what happened to a work. */
+/** The nodes of a run that records the history of a work. */
 export function nodesOf({ name, prepare, item }: ServedJob): readonly NodeHeader[] {
   // The input is the value of a node of its own: what the job keeps from people is not shown there either.
   const hidden = prepare.redact === undefined ? undefined : { redact: prepare.redact }

@@ -1,4 +1,4 @@
-/** What can be wrong with a request, and how it is said. */
+/** The possible faults of a request, and their messages. */
 import { isProxy } from 'node:util/types'
 import { HeddleError } from '@heddle/core'
 import { describe, readField } from '@heddle/core/lowlevel'
@@ -40,7 +40,7 @@ export function jobFailure(thrown: unknown): Error {
   return new HeddleError('HDL_JOB_FAILED', { problem: describe(cause), retryable }, { cause })
 }
 
-/** When to come back is said by the rate at which admitted work ends. */
+/** The retry time follows from the rate at which admitted work ends. */
 export function draining(): HeddleError {
   return new HeddleError('HDL_DRAINING', { what: 'The server' })
 }
@@ -63,7 +63,7 @@ export function evictedResult(handle: string): HeddleError {
   return new HeddleError('HDL_GONE', { what: `What ${handle} had` })
 }
 
-/** What results are made from was deleted. */
+/** The parent of the results was deleted. */
 export function lostSource(handle: string): HeddleError {
   return new HeddleError('HDL_GONE', { what: `What ${handle} has` })
 }

@@ -7,7 +7,7 @@ import { Remembered } from './remembered.ts'
 
 export type CancelledState = 'cancelled' | 'already_cancelled' | 'already_done'
 
-/** An object, so that two of one id can be told apart. */
+/** An object, so that two of one id can be distinguished. */
 interface OpenRequest {
   readonly cancel: () => void
 }

@@ -38,7 +38,7 @@ export class ResultStore {
     return (await this.#cache.entry(handle, options)) as CacheEntry<Prepared> | undefined
   }
 
-  /** What the first stage made, if it is in memory. */
+  /** The result of the first stage, if it is in memory. */
   tryPrepared(handle: string): Prepared | undefined {
     return this.#cache.tryGet(handle) as Prepared | undefined
   }

@@ -1,8 +1,8 @@
 /**
  * Where results are when their folder was damaged.
  *
- * The cache on disk leaves a damaged folder alone and goes on in the next free name (`…-2`), empty. That is right
- * for a cache, and operators should hear of it: results that were promised are computed again. The cache
+ * The cache on disk leaves a damaged folder alone and continues in the next free name (`…-2`), empty. That is right
+ * for a cache, and operators should know of it: results that were promised are computed again. The cache
  * does not say which folder it has taken; the one it holds has the file that names the holder of its lock.
  */
 import { readdir, stat } from 'node:fs/promises'

@@ -126,7 +126,7 @@ export class Results {
     return this.#means.waiting.wait(work, index, caller, false)
   }
 
-  /** What was stored before results were kept as bytes is encoded when it is read. */
+  /** A value stored before results were kept as bytes is encoded when it is read. */
   #asEncoded(value: unknown): Encoded | Promise<Encoded> {
     return isEncoded(value) ? value : encodeResult(value, this.#state.options.kernel.clock)
   }

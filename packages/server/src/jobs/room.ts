@@ -37,7 +37,7 @@ const minute = 60_000
 const stopWithin = 2_000
 
 /**
- * Makes the room. What it opens is closed by `stop`.
+ * Makes the room. `stop` closes everything that it opens.
  *
  * *Cancellation*: none: it waits for the disk only.
  * @throws `HDL_BAD_OPTION` when nothing can be served, or a job could never start; `HDL_WOULD_DEADLOCK`.

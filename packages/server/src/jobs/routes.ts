@@ -87,7 +87,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
     route(manageCache, async (call) => {
       const { body } = call
       const answer = await manage(service, body, call.caller)
-      // What a server has in memory is stale when another has deleted it.
+      // Values in this server's memory are stale when another has deleted them.
       if (body.action !== 'info') await options.forwarding?.askOthers(call, JSON.stringify(body))
       return answer
     }),

@@ -11,7 +11,7 @@ import {
 } from '@heddle/core/lowlevel'
 import { findStep, stepRefusal } from './step-use.ts'
 
-/** What the second stage is given: what the first one made, and which result is asked for. */
+/** The input of the second stage: the result of the first one, and the requested index. */
 export interface ItemInput<P> {
   readonly prepared: P
   /** 0 is the newest, then -1, -2 … */
@@ -28,7 +28,7 @@ export interface StageLimits {
 
 /** Inputs that differ only in size: what is computed for a larger one answers for a smaller one. */
 export interface Superset<I> {
-  /** What two inputs must have in common: plain data. Asked on the loop for every submit: it must be cheap. */
+  /** The part that two inputs must share: plain data. Computed on the loop for every submit: it must be cheap. */
   readonly same: (input: I) => unknown
   /** How large an input is: at least 0. */
   readonly size: (input: I) => number

@@ -74,7 +74,7 @@ import { Work } from './work.ts'
 
 export type { ServiceOptions }
 
-/** What is computed, and the seat it was admitted with. */
+/** The computation, and the seat with which it was admitted. */
 export interface Submission {
   readonly served: ServedJob
   readonly seat: Seat
@@ -122,7 +122,7 @@ const rememberedFailures = 1_000
 /** Handles that were answered "done": those of longer ago are unknown when their results are evicted. */
 const rememberedPromises = 100_000
 
-/** What a submit was given at the door. */
+/** The result of a submit at the door. */
 interface Admitted {
   readonly served: ServedJob
   readonly seat: Seat
@@ -229,7 +229,7 @@ export class JobService {
     const { jobs, prepare, items } = this.#options
     const served = findJob(jobs, name)
     const priority = asked ?? served.prepare.priority ?? 1
-    // What cannot be finished soon is not begun: the second stage refuses for the first.
+    // Work that cannot be finished soon is not begun: the second stage refuses for the first.
     if (served.item !== undefined) items.reserve({ priority }).release()
     const admittedAt = this.#options.kernel.clock.now()
     return { served, seat: prepare.reserve({ priority, tenant }), priority, admittedAt }
@@ -255,7 +255,7 @@ export class JobService {
    * Starts or joins work, and waits for one of its results.
    *
    * *Cancellation*: `disconnect`, `deadline`, the slot and {@link cancel} end this request only; with the
-   * last one the work ends (W4). After `wait` the work is acknowledged and goes on.
+   * last one the work ends (W4). After `wait` the work is acknowledged and continues.
    * *Fairness*: as {@link acknowledge}.
    * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_TIMEOUT` with the stage,
    * `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`, what the job threw.
@@ -429,8 +429,8 @@ export class JobService {
   }
 
   /**
-   * Closes the door, waits for all work to end, and at the deadline ends the rest with `HDL_DRAINING`. What
-   * was acknowledged stays in the ledger.
+   * Closes the door, waits for all work to end, and at the deadline ends the rest with `HDL_DRAINING`. Acknowledged
+   * work stays in the ledger.
    *
    * *Cancellation*: `enough` is the deadline.
    */
@@ -559,7 +559,7 @@ export class JobService {
   #abandon(work: Work, reason: unknown): void {
     const isWanted = work.holds.size > 0 || this.#registry.active(work.handle) > 0
     if (work.isEnded || isWanted || work.served.whenAbandoned === 'keep') return
-    // Whoever comes now starts anew: this one is about to end.
+    // A caller that comes now starts new work: this one is about to end.
     this.#leave(work)
     work.isAbandoned = true
     work.abort(reason)

@@ -5,7 +5,7 @@
  *   start, take-over ──▶ the open jobs of the shards ──▶ the service continues each (C5)
  *
  * What the store knows of an acknowledgement is in core/src/store/acknowledged-jobs.ts (A1 to A6); this file connects
- * it with the service. What a job has to tell becomes a run of the journal: see job-history.ts.
+ * it with the service. The history of a job becomes a run of the journal: see job-history.ts.
  *
  *  L1  The end of a work is recorded once its entry has ended; a work that is put back stays open for the next owner.
  *  L2  Each acknowledgement has an id of its own: the same content may be asked for again after it was done. Its shard
@@ -53,7 +53,7 @@ export interface StoreLedgerOptions {
   readonly onProblem: (what: string, error: unknown) => void
 }
 
-/** What of the service is called here. */
+/** The methods of the service that are called here. */
 type Worker = Pick<JobService, 'takeOver' | 'handOver'>
 
 /** Between the handle and the number of an acknowledgement: no handle has it. */

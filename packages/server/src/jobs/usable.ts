@@ -83,7 +83,7 @@ function pathOf(levels: readonly Level[]): string {
   return `at ${steps.join('').replace(/^\./, '')} `
 }
 
-/** What is wrong with this value alone, or what is inside of it. */
+/** The fault of this value alone, or the values inside of it. */
 function look(value: unknown, isAnswered: boolean): string | Level | undefined {
   switch (typeof value) {
     case 'object':
@@ -110,7 +110,7 @@ function look(value: unknown, isAnswered: boolean): string | Level | undefined {
 function lookInside(source: object, isAnswered: boolean): string | Level | undefined {
   if (Array.isArray(source)) return lookAtItems(source)
   const prototype: unknown = Object.getPrototypeOf(source)
-  // What has no prototype of its own has no class.
+  // An object without a prototype of its own has no class.
   if (prototype === null || Object.getPrototypeOf(prototype) === null) {
     return { source, values: valuesOf(source as Record<string, unknown>) }
   }

@@ -37,7 +37,7 @@ export interface Answer {
   readonly handle: string
   readonly index: number
   readonly total: number
-  /** Absent while the work goes on, or when no caller asked for it. */
+  /** Absent while the work continues, or when no caller asked for it. */
   readonly result?: Encoded
   readonly isDone: boolean
 }
@@ -72,7 +72,7 @@ export class Waiting {
     this.#options = options
   }
 
-  /** How many were answered, when the time they wanted to wait was over, that the work goes on. */
+  /** How many were answered, at the end of their wait, that the work continues. */
   get late(): number {
     return this.#late
   }
@@ -163,7 +163,7 @@ export class Waiting {
     await written
   }
 
-  /** What could not be written can be tried again. @throws `HDL_STORE_FAILED`. *Cancellation*: none. */
+  /** A failed write can be tried again. @throws `HDL_STORE_FAILED`. *Cancellation*: none. */
   async write(work: Work, entry: Promise<LedgerEntry>): Promise<void> {
     work.ledger = entry
     try {

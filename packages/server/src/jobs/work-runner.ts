@@ -62,7 +62,7 @@ export interface WorkRunnerOptions {
   readonly onLeft: (work: Work) => void
   /** One result of the second stage was made. */
   readonly onItemMade: (name: string) => void
-  /** One result of the second stage failed; the others go on. */
+  /** One result of the second stage failed; the others continue. */
   readonly onItemFailed: (work: Work, name: string, error: unknown) => void
   /** Writes a line of the structured log. */
   readonly note?: ((event: LogEvent) => void) | undefined
@@ -225,10 +225,10 @@ export class WorkRunner {
 
   #recordFailedPrepare(work: Work, attempt: number, error: unknown): void {
     const { aborted, reason } = work.signal
-    // What a drain cuts off, or the store has not let begin, has not failed: it is run again.
+    // Work that a drain cuts off, or that the store has not let begin, has not failed: it runs again.
     if (isError(reason, 'HDL_DRAINING') || isError(error, 'HDL_STORE_FAILED')) return
     const ended = work.state === 'queued' ? 'skipped' : 'cancelled'
-    // What the job threw, as in a graph run: the wrapper is for clients.
+    // The error of the job, as in a graph run: the wrapper is for clients.
     const failure = isError(error, 'HDL_JOB_FAILED') ? error.cause : error
     this.#record(work, 'prepare', aborted ? ended : 'failed', {
       attempt,
@@ -334,7 +334,10 @@ export class WorkRunner {
     }
   }
 
-  /** What an attempt takes. A promise when the job's schema takes time, which has as long as an attempt of the job may take. */
+  /**
+   * The needs of an attempt. A promise when the job's schema is asynchronous; it has as long as an attempt of the job
+   * may take.
+   */
   #needsOf(
     job: Job,
     input: unknown,
@@ -396,7 +399,7 @@ export class WorkRunner {
     if (!work.isWhole || failures.length > 0 || work.hasUnstored) return
     const { handle } = work
     await this.#keepDerived(work, source, handle, (parent) =>
-      // What is stored again has lost the results that were made from it before.
+      // A parent that is stored again has lost the results that were made from it before.
       work.hasUnstored ? Promise.resolve() : this.#options.store.keepWhole(handle, parent),
     )
   }
@@ -503,7 +506,7 @@ export class WorkRunner {
     }
   }
 
-  /** What was stored before results were kept as bytes is encoded when it is read. */
+  /** A value stored before results were kept as bytes is encoded when it is read. */
   #asEncoded(value: unknown): Encoded | Promise<Encoded> {
     return isEncoded(value) ? value : this.#encode(value)
   }
@@ -617,7 +620,7 @@ export class WorkRunner {
     noteFailedWork(error, work)
     work.spans?.end(work.signal.aborted ? 'cancelled' : 'failed', error)
     this.#noteEnd(work, error, stage)
-    // What is drained was acknowledged, and is continued after the next start; so is what was promised and
+    // Drained work was acknowledged, and continues after the next start; so does promised work that
     // could not be stored.
     const { aborted, reason } = work.signal
     const isUnstored = work.unstored !== undefined && error === work.unstored
@@ -641,14 +644,14 @@ interface Start {
   isAwaited: boolean
 }
 
-/** What a stage has ended with: not by its own fault while its start was not written. */
+/** The error of a stage: not its own fault while its start was not written. */
 function failureOf({ isAwaited }: Start, cause: unknown): unknown {
   if (!isAwaited) return cause
   const details = { store: 'The store', action: 'note that a job runs', cause: describe(cause) }
   return new HeddleError('HDL_STORE_FAILED', details, { cause })
 }
 
-/** What a job threw is its own; what it is wrapped in is for clients. */
+/** The job's own error; its wrapper is for clients. */
 function reasonOf(thrown: unknown): Pick<LogEvent, 'code' | 'reason'> {
   const error = isError(thrown, 'HDL_JOB_FAILED') ? (thrown.cause ?? thrown) : thrown
   const code = error instanceof HeddleError ? error.code : undefined

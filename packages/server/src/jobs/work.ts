@@ -60,7 +60,7 @@ export class Work implements NewWork {
   readonly family: Family | undefined
   submitted: Submitted | undefined
   priority: number
-  /** What is stored does not count: a caller wants it computed again. */
+  /** Stored results do not count: a caller has requested a new computation. */
   isForced = false
   /** It was ended because no caller wants it; its handle may have another work by now. */
   isAbandoned = false
@@ -84,7 +84,7 @@ export class Work implements NewWork {
   readonly #controller = new AbortController()
   readonly #looked = Promise.withResolvers<'stored' | 'missing'>()
   readonly #ended = Promise.withResolvers<void>()
-  /** What is queued or runs for it. */
+  /** Its queued and running tasks. */
   readonly #tasks = new Set<AdmittedTask<unknown>>()
   /** Results that are wanted before the others, in the order in which they were asked for. */
   readonly #urgent = new Set<number>()

@@ -47,7 +47,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 export const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
-/** What an operator has to look at is a warning; what clients do all day is not. */
+/** An event that needs an operator is a warning; everyday events of clients are not. */
 export function levelOf({ event, status = 0 }: LogEvent): LogLevel {
   switch (event) {
     case 'cancelled':

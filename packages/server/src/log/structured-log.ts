@@ -5,13 +5,15 @@
  *     └── stop ─▶ what is in the buffer is written, for at most a moment ─▶ closed
  *
  * Invariants, quoted by the tests:
- *  G1  Every refusal, cancel, timeout, broken pipe and error of a job is exactly one line. A request and the computation that it
+ *  G1  Every refusal, cancel, timeout, broken pipe and error of a job is exactly one line. A request and the
+ *  computation that it
  *      waits for are two things: each has its own line, and `handle` connects them.
  *  G2  No line holds an input, a result, a header, a query, a password or a token. Fields that the operator names, and
- *      fields whose name says that they are secret, are replaced. What a job puts into its error is the `reason`.
- *  G3  Writing never blocks the loop, and its buffer is bounded: what does not fit is dropped, counted, and reported in a line as soon
+ *      fields whose name says that they are secret, are replaced. The text of a job's error is the `reason`.
+ *  G3  Writing never blocks the loop, and its buffer is bounded: what does not fit is dropped, counted, and reported in
+ *  a line as soon
  *      as there is room.
- *  G4  A log that cannot be written ends nothing: it is said once, and counted.
+ *  G4  A log that cannot be written ends nothing: it is reported once, and counted.
  */
 import { open } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -143,7 +145,7 @@ export class StructuredLog {
     return new StructuredLog(options, file, kernel, onProblem)
   }
 
-  /** What a part of the server has to say in words. */
+  /** A message of a part of the server, in words. */
   say(level: 'info' | 'warning', text: string): void {
     this.#write(level === 'warning' ? 'warn' : 'info', { event: 'message' }, withoutSecrets(text))
   }

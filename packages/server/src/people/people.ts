@@ -434,7 +434,7 @@ export class People {
     const now = this.#kernel.clock.wallTime()
     if (token.revokedAt !== undefined || (token.expiresAt ?? Infinity) <= now) return undefined
     const { name, tenant, scopes, createdBy: by } = token
-    // What a blocked user has handed out is blocked with it.
+    // Tokens made by a blocked user are blocked with it.
     const maker = await this.#byName(by)
     if (maker?.state === 'blocked') throw new HeddleError('HDL_ACCOUNT_BLOCKED', { name: by })
     return { kind: 'token', id, name, tenant, roles: [], scopes, by }
@@ -505,7 +505,7 @@ export class People {
       const page = await this.#tables.list(actions, { where: { action }, by: 'at', from, limit })
       for (const { target } of page) targets.add(target)
       if (page.length < limit) return targets
-      // Those of the last millisecond may go on in the next page.
+      // Lines of the last millisecond may continue on the next page.
       const last = page.at(-1)!.at
       from = last > from ? last : from + 1
     }

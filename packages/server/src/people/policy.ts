@@ -6,7 +6,7 @@
  *
  *  P1  A token that is not valid is refused; an invalid cookie counts as no cookie.
  *  P2  A request with a cookie that changes something brings the CSRF token of its session in a header. Requests with
- *      a token need none: no browser sends it by itself. Nor do routes whose address is a secret.
+ *      a token need none: no browser sends it by itself. Routes whose address is a secret need none either.
  *  P3  Tokens have a rate of their own. Workers' beats are far below it.
  */
 import type { FastifyRequest } from 'fastify'

@@ -4,8 +4,8 @@
  *   made ── GET (shows the page, changes nothing) ──▶ made ── POST ──▶ used (the record is gone)
  *     └── its time is over ──▶ refused
  *
- *  A1  A link sends one signal: of two answers at the same moment one is refused.
- *  A2  Looking at a link does not use it: mail programs look at links too.
+ *  A1  A link sends one signal: if two answers come at the same moment, one is refused.
+ *  A2  Opening a link does not use it up: mail programs open links too.
  *  A3  The store has the hash of a link only.
  *  A4  An answer that cannot be delivered (the store is away) leaves the link as it was.
  */

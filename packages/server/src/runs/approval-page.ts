@@ -2,7 +2,7 @@
 import { escaped } from '../http/html.ts'
 import type { ApprovalRecord } from './tables.ts'
 
-/** What the page may do: show itself and send its form to this server. */
+/** The rights of the page: show itself and send its form to this server. */
 export const approvalHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':

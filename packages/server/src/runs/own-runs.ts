@@ -6,7 +6,7 @@
  *      the process ends ─▶ interrupted ─▶ resumed by a server that has its graph: see take-over.ts
  *
  *  O1  A start is acknowledged when the run is in the journal; from then on it ends, in this process or in a later one.
- *  O2  Of two starts with one key one opens the run, the other gets its id. Keys are names of a tenant.
+ *  O2  If two starts have one key, one opens the run and the other gets its id. Keys are names of a tenant.
  *  O3  Only the process that runs a run pauses it. Cancel and signals reach it through the journal, wherever it runs.
  *  O4  A retry from a node is a new run: the old one is not touched, and keeps its key.
  */
@@ -293,7 +293,7 @@ export class OwnRuns {
   /**
    * Starts nothing any more and waits for the runs to end.
    *
-   * *Cancellation*: the signal ends the wait. What is left stays in the journal, and is resumed by the next start.
+   * *Cancellation*: the signal ends the wait. Unfinished runs stay in the journal, and are resumed by the next start.
    */
   async drain(signal: AbortSignal): Promise<boolean> {
     this.#isDraining = true
@@ -359,7 +359,7 @@ export class OwnRuns {
   }
 }
 
-/** What its graph was made with. */
+/** The arguments of its graph. */
 function argsOf(labels: Readonly<Record<string, string>>): unknown {
   return labels['args'] === undefined ? undefined : (JSON.parse(labels['args']) as unknown)
 }

@@ -6,7 +6,7 @@ import { maySee, tenantsOf } from '../http/tenancy.ts'
 
 type RunListOptions = Parameters<Journal['list']>[0]
 
-/** What a run of a tenant is labelled with. */
+/** The label of a tenant's run. */
 export function tenantLabel(tenant: string = commonTenant): { readonly tenant?: string } {
   return tenant === commonTenant ? {} : { tenant }
 }

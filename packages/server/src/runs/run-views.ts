@@ -1,13 +1,13 @@
 /**
- * Answers questions about recorded runs. Runs in a thread where the journal can be opened there (view-thread.ts); over a
- * journal in memory it runs on the loop.
+ * Answers questions about recorded runs. Runs in a thread where the journal can be opened there (view-thread.ts); over
+ * a journal in memory it runs on the loop.
  *
  * A record of a large run takes long to read, so records are kept for a while. Every answer names the position it is
  * made from, and streams of events continue from a position: an answer that is a second old is followed by exactly the
  * rows that it lacks.
  *
  *  V1  A record that has all rows of its run is used until another one needs its room.
- *  V2  Of a run that goes on, a record that lacks rows is used for as long as four times what it took to read, at most
+ *  V2  For a live run, a record that lacks rows is used for as long as four times what it took to read, at most
  *      2 s. Of a run that has ended it is not used.
  *  V3  Questions that need the same record share one read.
  */

@@ -1,4 +1,4 @@
-/** What the store holds of runs beside their journal. */
+/** Data about runs that the store holds beside their journal. */
 import type { StoredRecord, Table } from '@heddle/core/lowlevel'
 
 /** A link that answers a run that waits. Its id is the hash of what the link holds. */

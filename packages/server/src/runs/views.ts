@@ -37,7 +37,7 @@ const pathShown = 1_000
 const neighboursShown = 1_000
 const waitsShown = 100
 
-/** What a run was started with: see RunOptions.labels. */
+/** The labels of a run's start: see RunOptions.labels. */
 interface StartedWith {
   readonly graph?: string
   readonly schedule?: string

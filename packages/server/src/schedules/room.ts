@@ -64,7 +64,7 @@ export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom 
       await starts.start()
       await ticker.start()
     },
-    // What is due from now on is decided by another server, or after the next start.
+    // Later due times are decided by another server, or after the next start.
     async drain() {
       await ticker.stop()
       return { isClean: true }

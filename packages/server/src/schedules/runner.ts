@@ -1,6 +1,6 @@
 import type { StartAnswer, StartRequest } from '../runs/own-runs.ts'
 
-/** What schedules need of runs: OwnRuns has it. */
+/** The methods of runs that schedules use: OwnRuns has them. */
 export interface Runner {
   /** If two starts have one key, one opens the run and the other gets its id. */
   start(request: StartRequest): Promise<StartAnswer>

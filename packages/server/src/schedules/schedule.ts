@@ -12,7 +12,7 @@ import { DueTimes } from './due-times.ts'
 const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
 const nameRule = '1 to 64 letters, digits, spaces and . _ -'
 
-/** What happens at a due time while the run before has not ended. */
+/** The rule for a due time while the run before has not ended. */
 export const overlaps = ['skip', 'queue', 'cancel'] as const
 export type Overlap = (typeof overlaps)[number]
 
@@ -95,7 +95,7 @@ export function schedule(
   return { name, cron, timezone, ...rest, graph, isSchedule: true }
 }
 
-/** What is recorded with a run must come back as it was. */
+/** Values recorded with a run must be read back unchanged. */
 function checkJson(option: string, value: unknown): void {
   try {
     if (isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)) return

@@ -2,7 +2,9 @@
 import type { StoredRecord, Table } from '@heddle/core/lowlevel'
 import type { Missed, Overlap } from './schedule.ts'
 
-/** What a run is started with: without a value for a graph without arguments, without a tenant for the common one. */
+/**
+ * The stored arguments of a run: without a value for a graph without arguments, without a tenant for the common one.
+ */
 export interface StoredArgs {
   readonly value?: unknown
   readonly tenant?: string
@@ -27,7 +29,7 @@ export interface DefinitionRecord extends StoredRecord {
 
 /** How far a schedule has been decided. Its id is that of the schedule. */
 export interface StateRecord extends StoredRecord {
-  /** What it was decided by: a server that has other fields leaves the schedule to others. */
+  /** The fields by which it was decided: a server that has other fields leaves the schedule to others. */
   readonly cron: string
   readonly timezone: string
   /** Due times up to this one are decided. */

@@ -39,7 +39,7 @@ export class Zone {
     }
   }
 
-  /** What the wall clock shows at an instant, as if it were UTC. */
+  /** The wall clock at an instant, as if it were UTC. */
   wallTimeAt(instant: number): number {
     return instant + this.#offsetAt(instant)
   }

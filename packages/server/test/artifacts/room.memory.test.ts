@@ -1,4 +1,4 @@
-/** What an upload costs a server in a process of its own, whose memory is nothing but its own. */
+/** The memory that an upload costs a server in a process of its own. */
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -160,7 +160,7 @@ async function checkEnd(
     }
   }
   assert.equal(counted.size, units)
-  // What was acknowledged to a worker is there (law 6).
+  // Everything acknowledged to a worker is there (law 6).
   for (const { acknowledged } of workers) {
     for (const [lease, done] of acknowledged) {
       const number = Number(lease.slice(lease.lastIndexOf('.') + 1))

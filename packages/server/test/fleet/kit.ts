@@ -85,7 +85,7 @@ export class TestServer {
   readonly campaigns: Campaigns
   readonly jobs: FleetJobs
 
-  /** What the campaigns told the operator. */
+  /** The messages of campaigns to the operator. */
   readonly problems: string[] = []
 
   constructor(

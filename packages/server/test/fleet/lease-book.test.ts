@@ -276,7 +276,7 @@ test('S126 L9: the cost of a call does not depend on the number of units or of c
     await server.fleet.update(callOf(done), { sequence: 1, done: done.size, result: null })
     if (n === 100) state = (await readCampaign(world.database.tables, campaign.id))!.state.length
   }
-  // What is written and kept for one call is the same after 3,000 leases as after 100.
+  // The writes and the memory of one call are the same after 3,000 leases as after 100.
   const record = await readCampaign(world.database.tables, campaign.id)
   assert.ok(record!.state.length <= state + 10, `${record!.state.length} after ${state}`)
   assert.equal([...server.fleet.book.leases()].length, 1)

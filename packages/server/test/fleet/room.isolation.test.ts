@@ -1,4 +1,4 @@
-/** What people look at does not hold up what workers say. */
+/** Reads by people do not hold up calls of workers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Graph, job, startRun } from '@heddle/core'

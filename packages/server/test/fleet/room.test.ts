@@ -1,4 +1,4 @@
-/** What workers are answered while the server is full, drains, or has reached a limit. */
+/** Answers to workers while the server is full, drains, or has reached a limit. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** What is no request, or has no route, is told in the same form as everything else. */
+/** A message that is not a request, or has no route, is answered in the same form as everything else. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { test } from 'node:test'

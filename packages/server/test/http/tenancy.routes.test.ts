@@ -29,7 +29,7 @@ function graphOf(part: typeof report): () => Graph {
   }
 }
 
-/** What tenant a has, by name. */
+/** The things of tenant a, by name. */
 interface Things {
   readonly handle: string
   readonly lease: string
@@ -112,7 +112,7 @@ interface Row extends Asked {
   readonly rest?: Readonly<Record<string, string>>
   /** 404 when absent. */
   readonly refused?: number
-  /** What tenant a itself is answered, last of all. */
+  /** The answer to tenant a itself, last of all. */
   readonly own: number
 }
 

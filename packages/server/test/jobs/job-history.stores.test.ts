@@ -58,7 +58,7 @@ function jobs() {
   return { list, fail: () => fail.reject(new TypeError('never')) }
 }
 
-/** What a run tells: its end, then `node state attempt error` and the lines of its log, in order. */
+/** The content of a run: its end, then `node state attempt error` and the lines of its log, in order. */
 async function told(journal: Journal, title: string): Promise<readonly string[]> {
   const found = (await journal.runs()).filter((run) => run.title === title)
   assert.equal(found.length, 1, title)

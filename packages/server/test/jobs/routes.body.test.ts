@@ -1,4 +1,4 @@
-/** What may be sent as an input, and what is said about the rest. */
+/** Valid inputs, and the answers to invalid ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'

@@ -194,7 +194,7 @@ test('the id of a request says nothing about other ids: a stranger cannot cancel
   const known = (await submit(server, 'work', 'other').reply).body['request'] as string
   assert.match(victim, /^[A-Za-z0-9_-]{22}$/)
   await gate.started(2)
-  // What counts up is found by counting down.
+  // An id that counts up can be guessed by counting down.
   const counted = known.replace(/\d+$/, (digits) => String(Number(digits) - 1))
   for (const guess of [counted, known.slice(0, -1), `${known}0`]) {
     if (guess === known) continue

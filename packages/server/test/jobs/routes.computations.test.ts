@@ -1,4 +1,4 @@
-/** What is queued and running and why it waits, and cancelling by handle. */
+/** Queued and running computations with their reasons, and cancelling by handle. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'

@@ -46,7 +46,7 @@ for (const where of ['memory', 'sqlite'] as const) {
       assert.deepEqual([gone.body.error!.code, gone.body.error!.retryable], ['gone', true])
       const again = await compute(server, 'fill', n).reply
       assert.deepEqual([again.status, again.body['handle']], [200, handles[n]])
-      // What was never promised is unknown.
+      // A handle that was never promised is unknown.
       const never = `fill-${'0'.repeat(64)}`
       assert.deepEqual(await statusesOf(server, [never]), [404])
     } finally {

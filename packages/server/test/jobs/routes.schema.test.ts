@@ -8,7 +8,7 @@ import { schemaDoubles } from './fixtures/thread-jobs.ts'
 
 type Validate = InputSchema<{ amount: number }>['~standard']['validate']
 
-/** What zod and others make, by hand: an object with a positive amount, which becomes a whole number. */
+/** A schema like those of zod, written by hand: an object with a positive amount, which becomes a whole number. */
 function order(later: (checked: ReturnType<Validate>) => ReturnType<Validate> = (now) => now) {
   const validate: Validate = (value) => {
     const { amount } = (value ?? {}) as { amount?: unknown }

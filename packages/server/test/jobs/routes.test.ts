@@ -1,4 +1,4 @@
-/** What is served, and what a submit is answered with. */
+/** The list of served jobs, and the answers to submits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job, type InputSchema } from '@heddle/core'

@@ -1,4 +1,4 @@
-/** What is refused before it is begun. */
+/** Refusals before the work begins. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serveJob, type ItemInput } from '../../src/jobs/served-job.ts'

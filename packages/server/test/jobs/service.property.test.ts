@@ -62,7 +62,7 @@ interface Request {
   readonly answer: Told<Answer>
   readonly client: AbortController
   readonly isSubmit: boolean
-  /** An error that it may be told. */
+  /** The errors that it may get. */
   readonly mayBe: Set<ErrorCode | undefined>
   /** Cancelled by its id or by its slot. */
   isCancelled: boolean
@@ -191,7 +191,7 @@ class Life {
     else one.fail(new Error('not today'))
   }
 
-  /** W1: of a handle that runs and was not told to stop there is at most one. */
+  /** W1: a handle has at most one running computation that was not asked to stop. */
   assertOneEach(): void {
     const seen = new Set<string>()
     for (const { context } of this.#running) {
@@ -227,7 +227,7 @@ class Life {
     }
   }
 
-  /** From now on anybody may be told that the server is draining. */
+  /** From now on any caller may get the answer that the server is draining. */
   mayDrain(): void {
     this.#isDraining = true
     for (const { mayBe } of this.requests) mayBe.add('HDL_DRAINING')

@@ -20,7 +20,7 @@ async function rowsOf(bench: Bench): Promise<string[]> {
   return rows
 }
 
-/** Fails as often as it is told to. */
+/** Fails a given number of times. */
 function flaky(failures: number, options: { timeout?: number } = {}) {
   return job({ name: 'flaky', retries: failures, ...options }, (_: unknown, { attempt, log }) => {
     log(`attempt ${attempt}`)

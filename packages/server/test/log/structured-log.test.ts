@@ -46,7 +46,7 @@ async function serve(
   return startServer({ jobs, port: 0, ...options, log: { to: lines, ...log } })
 }
 
-/** What is the same in each run. */
+/** The fields that are the same in each run. */
 function shown({ pid: _pid, time: _time, address: _address, ms: _ms, ...line }: Line): Line {
   return line
 }

@@ -19,7 +19,7 @@ export interface FakeRun {
   cancelledBy?: string
 }
 
-/** Like the journal: of two starts with one key, the second gets the run of the first. */
+/** Like the journal: if two starts have one key, the second gets the run of the first. */
 export class FakeRunner implements Runner {
   readonly runs: FakeRun[] = []
   /** Called before and after a start: a throw is a server that dies there. */

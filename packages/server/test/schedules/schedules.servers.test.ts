@@ -51,7 +51,7 @@ test('D1 two real servers on one PostgreSQL: each second that is due has one fir
     return found.body.firings
   }
   await reach(firings, (found) => found.filter(({ run }) => run !== null).length >= 6)
-  // What is decided is started; nothing more is decided.
+  // Decided firings are started; nothing more is decided.
   await client.call('PATCH /schedules/:id', { params: { id }, body: { paused: true } })
   const all = await reach(firings, (found) => found.every(({ run }) => run !== null))
   const due = all.map(({ due_at: at }) => at)

@@ -223,7 +223,7 @@ export class Bench {
     return bench
   }
 
-  /** What is acknowledged and has not ended, oldest first. */
+  /** Acknowledged jobs that have not ended, oldest first. */
   async open(): Promise<readonly OpenWork[]> {
     const all = Array.from({ length: 256 }, (_, shard) => shard)
     const found = await this.database.openJobs(all)

@@ -77,7 +77,7 @@ async function readReply(sent: ClientRequest): Promise<Reply> {
   return promise
 }
 
-/** A connection that says what it is told to say. */
+/** A connection that sends what the test gives it. */
 export class Wire implements Disposable {
   readonly socket: Socket
   received = ''

@@ -1,6 +1,6 @@
 import { HeddleError, type ErrorCode } from '@heddle/core'
 
-/** What a request was told, to look at without waiting for it. */
+/** The answer to a request, to read without waiting for it. */
 export interface Told<T> {
   state: 'pending' | 'fulfilled' | 'rejected'
   value?: T

@@ -96,7 +96,7 @@ test('from the client over the request and the computation into the thread and b
   )
   const run = find(spans, 'run')
   assert.equal(run.attributes['heddle.place'], 'thread')
-  // What the job in the thread was given names the span of its attempt.
+  // The traceparent in the thread's job names the span of its attempt.
   assert.equal(body['result'], `00-${traceId}-${run.spanContext().spanId}-01`)
   // T3
   assert.doesNotMatch(JSON.stringify(spans.map(({ attributes }) => attributes)), /private/)

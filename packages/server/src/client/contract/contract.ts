@@ -1,5 +1,5 @@
 /**
- * What a route is: one entry of the table from which validation, access, OpenAPI, 405 and the typed client are made.
+ * A route: one entry of the table from which validation, access, OpenAPI, 405 and the typed client are made.
  *
  * This folder is read by browsers too: it imports typebox and nothing else.
  */

@@ -24,7 +24,7 @@ export const SessionSchema = Type.Object({
   is_open: Type.Boolean(),
   /** Null when no one is logged in. */
   user: orNull(Type.Object({ name: Type.String(), role: RoleSchema })),
-  /** What the caller may do. */
+  /** The rights of the caller. */
   roles: Type.Array(RoleSchema),
   /** For the header `X-CSRF-Token` of every request that changes something. */
   csrf: orNull(Type.String()),

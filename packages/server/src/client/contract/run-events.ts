@@ -1,4 +1,4 @@
-/** What happens in a run, as it happens. */
+/** The events of a run, live. */
 import { Type, type Static } from 'typebox'
 import { contract } from './contract.ts'
 import {

@@ -1,4 +1,4 @@
-/** What is drawn of a run: a bar for each attempt, and the edges of the graph. */
+/** The data for drawing a run: a bar for each attempt, and the edges of the graph. */
 import { Type, type Static } from 'typebox'
 import { contract } from './contract.ts'
 import { AtQuery, PlaceSchema, RunParams, closed, orNull, view } from './run-words.ts'

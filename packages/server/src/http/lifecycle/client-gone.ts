@@ -7,7 +7,7 @@
  *
  * Looked at on the side of the response: the request is over as soon as its body was read.
  *
- * A client that has sent everything may close its half of the connection and go on reading. One that has
+ * A client that has sent everything may close its half of the connection and continue to read. One that has
  * left looks the same from here. The difference shows when something is sent: a system whose program has
  * left answers with a reset. So it is sent what HTTP has for "wait": an interim answer (102), which
  * clients pass over. The second one finds the reset that the first one caused; the later ones are for clients

@@ -23,7 +23,7 @@ export interface RequestTurnsOptions {
   readonly budget?: number
 }
 
-/** Milliseconds of a turn for the heads of requests. What they start, such as reading a body, comes on top. */
+/** Milliseconds of a turn for the heads of requests. The work they start, such as reading a body, comes on top. */
 const usualBudget = 8
 
 interface Head {

@@ -51,7 +51,7 @@ test('S62 a client leaves while its job runs: the job is aborted, nothing is sto
   assert.equal(registry.outcomes.disconnected, 1)
   assert.deepEqual([requests, registry.active, cache.entries], [0, 0, 0])
   assert.equal(prepare.queue.running + prepare.queue.reserved, 0)
-  // The same question starts anew.
+  // The same question starts a new computation.
   const again = begin(server, '/jobs/work?wait=60000', { body: { a: 1 } })
   const second = await gate.started(2)
   second.finish('in time')

@@ -141,7 +141,7 @@ test('idle connections, and one whose request never arrives, do not delay the en
   await unfinished.send(`${head('/jobs/work', 100)}{`)
   await until(() => server.stats().arrivals.arriving === 1)
   const drained = server.drain({ deadline: 1_000 })
-  // What has not arrived was not admitted: the drain is clean.
+  // A request that has not arrived was not admitted: the drain is clean.
   assert.equal(await stopped(place), true)
   await drained
   await Promise.all([idle.closed(), unfinished.closed()])

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { VirtualClock } from '@heddle/core/testing'
 import { Drain, type Drained, type DrainOptions } from '../../../src/http/lifecycle/drain.ts'
 
-/** A room whose work ends when the test says so, or when it is told to stop. */
+/** A room whose work ends when the test says so, or when it is asked to stop. */
 class Work {
   readonly clock: VirtualClock = new VirtualClock()
   readonly begun: number[] = []

@@ -25,7 +25,7 @@ interface SlowReader {
   received: number
 }
 
-/** Has read the beginning of a large answer, and reads on when it is told to. */
+/** Has read the beginning of a large answer, and reads on when the test says so. */
 async function slowReader(server: Server): Promise<SlowReader> {
   const { body } = await compute(server, 'big', 1).reply
   const socket = connect(server.port, server.host)

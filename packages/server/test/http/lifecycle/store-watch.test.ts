@@ -54,7 +54,7 @@ test('W5 a store that cannot be written: not ready with the cause, a warning onc
   assert.deepEqual([health.status, health.body['status']], [200, 'degraded'])
   assert.deepEqual(health.body['causes'], ['the store cannot be written'])
   assert.equal(await metric(), '1')
-  // What needs no journal is still answered.
+  // A request that needs no journal is still answered.
   assert.equal((await compute(server, 'square', 4).reply).body['result'], 16)
   assert.deepEqual(await server.drain(), { isClean: false, isStoreFailed: true })
 })
