@@ -52,7 +52,7 @@ function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 }
 
-/** What is after `--` is for the module that is run, not for us. */
+/** Arguments after `--` belong to the module that is run. */
 function split(
   args: readonly string[],
 ): readonly [own: readonly string[], rest: readonly string[]] {

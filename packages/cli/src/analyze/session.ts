@@ -184,7 +184,7 @@ export class Session {
   }
 
   /**
-   * What of an analysis is shown: settings, suppressions, baseline and level are applied.
+   * The shown part of an analysis: settings, suppressions, baseline and level are applied.
    *
    * *Cancellation*: none; it asks for a few names.
    */

@@ -32,7 +32,7 @@ export interface Settings {
   readonly failOn: FailOn
   readonly rules: Readonly<Record<string, RuleSetting>>
   readonly types: 'auto' | 'none'
-  /** What to analyse, where no target is named. Absolute, or a glob from an absolute path. */
+  /** The targets when none is named. Absolute, or a glob from an absolute path. */
   readonly include: readonly string[]
   readonly exclude: readonly string[]
   /** What those globs start from. Absolute. */

@@ -119,7 +119,7 @@ async function configOf({ config }: ServeFlags, command: Command): Promise<Serve
   }
 }
 
-/** What was typed counts more than the file, and the file more than the defaults. */
+/** The command line takes precedence over the file, and the file over the defaults. */
 function settingsOf(flags: ServeFlags, config: ServerConfig, command: Command): ServeSettings {
   const typed = <K extends keyof ServeFlags>(name: K): ServeFlags[K] | undefined =>
     command.getOptionValueSource(name) === 'cli' ? flags[name] : undefined

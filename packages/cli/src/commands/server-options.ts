@@ -1,4 +1,4 @@
-/** What the commands that talk to a server have in common. */
+/** Options shared by the commands that talk to a server. */
 import { Option, type Command } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import type { ServerSettings } from '../schedules/call-server.ts'

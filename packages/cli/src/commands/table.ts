@@ -1,7 +1,7 @@
 /** The table of commands: what the help says of each, and how it is loaded when it is called. */
 import type { Command } from 'commander'
 
-/** What every command gets. */
+/** The context of every command. */
 export interface CommandContext {
   /** What was written after `--`. */
   readonly rest: readonly string[]

@@ -5,6 +5,6 @@ export interface Check {
   readonly ok: boolean
   /** What was found. */
   readonly found: string
-  /** What to do, where it is not ok. */
+  /** The repair, when it is not ok. */
   readonly help?: string
 }

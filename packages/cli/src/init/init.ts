@@ -11,7 +11,7 @@ import { quoteWord } from '@heddle/core/lowlevel'
 import { readVersion } from '../version.ts'
 import { filesOf, manifestOf, type Manifest, type ProjectOptions } from './templates.ts'
 
-/** True when the project is there. What stopped it is printed. */
+/** True when the project was made. Otherwise the reason is printed. */
 export async function init(
   folder: string,
   { isService, json }: Pick<ProjectOptions, 'isService'> & { readonly json: boolean },

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { skillFile, writeSkill } from '../analyze/skill.ts'
 
-/** True when the skill is there. What stopped it is printed. */
+/** True when the skill was written. Otherwise the reason is printed. */
 export async function initSkill(folder: string, json: boolean): Promise<boolean> {
   try {
     const isNew = await writeSkill(path.resolve(folder))

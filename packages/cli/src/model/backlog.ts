@@ -1,5 +1,5 @@
 /**
- * What came into a state, in that order, of which only the first few are ever asked for.
+ * Entries of a state, in the order in which they entered it; only the first few are ever read.
  *
  * Entries are not taken out when they leave the state: they are dropped when a look meets them. Each is
  * dropped once, so a look costs what has happened since the last one, and not what is waiting. A `Set` that

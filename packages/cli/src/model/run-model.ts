@@ -72,7 +72,7 @@ export interface NodeRow {
   retryAt: number | undefined
   /** How far the attempt has come, in one printable line. */
   progress: string | undefined
-  /** What it waits for while it is suspended, as far as that was asked for. Printable. */
+  /** The wait of a suspended node, as far as it was requested. Printable. */
   waitsFor: string | undefined
   /** The problem of the last failed attempt, in one printable line. */
   problem: string | undefined
@@ -140,7 +140,7 @@ export class RunModel {
   readonly counts: Counts
   /** What succeeded last. */
   readonly recent: Ring<NodeRow> = new Ring(outcomesKept)
-  /** What failed or was cancelled last. */
+  /** The nodes that failed or were cancelled last. */
   readonly trouble: Ring<NodeRow> = new Ring(outcomesKept)
   readonly log: Ring<LogEntry> = new Ring(logKept)
   state: RunState = 'idle'
@@ -324,7 +324,7 @@ export class RunModel {
     row.isSuspended = state === 'suspended'
     this.#show(row, row.isSuspended && (row.activity?.running ?? 0) > 0 ? 'running' : state)
     if (row.parent !== undefined) this.#count(row.parent, before, partStateOf(row.state))
-    // Each attempt begins anew.
+    // Each attempt starts from nothing.
     if (row.attempt !== event.attempt) row.progress = undefined
     row.attempt = event.attempt
     row.retryAt = event.delay === undefined ? undefined : at + event.delay

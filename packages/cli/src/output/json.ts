@@ -45,7 +45,7 @@ export class JsonReporter implements Reporter {
     }
   }
 
-  /** What a suspended job sleeps or waits for; nothing where it waits for its own steps or elements. */
+  /** The sleep or wait of a suspended job; nothing where it waits for its own steps or elements. */
   #waitsFor(name: string): object {
     const explanation = this.#scheduler?.explain(name)
     return explanation?.why === 'suspended' && explanation.waitsFor !== undefined

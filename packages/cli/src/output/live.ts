@@ -57,7 +57,7 @@ export interface LiveOptions {
   readonly keys: boolean
   readonly color: boolean
   readonly symbols: Symbols
-  /** The view is gone; the run goes on without it. */
+  /** The view is gone; the run continues without it. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -185,7 +185,7 @@ export class LiveReporter implements Reporter {
     return this.#linesOf(text).map((line) => prefix + line)
   }
 
-  /** What jobs print keeps its own colours, where colours are wanted. */
+  /** Output of jobs keeps its own colours, where colours are enabled. */
   #linesOf(text: string): string[] {
     return this.#color ? colorfulLines(text) : printableLines(text)
   }
@@ -221,7 +221,7 @@ export class LiveReporter implements Reporter {
     try {
       this.#drawFrame()
     } catch (error) {
-      // What is for looking at must not end what is looked at (P12).
+      // A view must not end what it shows (P12).
       this[Symbol.dispose]()
       this.#onFailure(error)
     }

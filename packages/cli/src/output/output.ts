@@ -1,8 +1,8 @@
 /**
  * Writing to a stream that may go away.
  *
- * The reader of a pipe may leave (`| head`), a terminal may be closed. The run goes on: what it prints
- * is not what it is for. From then on nothing is written, and nothing reports it.
+ * The reader of a pipe may leave (`| head`), a terminal may be closed. The run continues: printing
+ * is not its purpose. From then on nothing is written, and nothing reports it.
  *
  * With a clock, what is written in one turn of the loop becomes one write: a file takes 6 µs for each,
  * on the loop, and 100,000 short jobs print 200,000 lines.

@@ -111,7 +111,7 @@ export class Printer {
       case 'plain':
       case 'quiet': {
         const out = new Output(stdout, this.#clock)
-        // What jobs print comes after the lines that were written before it.
+        // Output of jobs comes after the lines that were written before it.
         beforeWrites(stdout, out.drain)
         return out
       }

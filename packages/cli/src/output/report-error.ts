@@ -9,7 +9,7 @@ import { hasUserFrame, remedyFor } from './system-error.ts'
 const indent = ' '.repeat('heddle: '.length)
 
 /**
- * What happened, where, and what to do. Errors that are not ours, nor the file system's, come with their stack.
+ * The problem, the place, and the repair. Errors of other code, except the file system's, come with their stack.
  * `context` names the operation that failed, where that is not clear; `help` replaces the advice of the error.
  */
 export function errorLines(error: unknown, context = '', help?: string): Line[] {

@@ -22,7 +22,7 @@ export interface Reporter extends Disposable {
   observe(event: RunEvent): void
   /** The run is under way. */
   started(run: Run): void
-  /** Something that is not an event of the run: how a cancel goes on, a warning. */
+  /** A notice that is not an event of the run: the state of a cancel, a warning. */
   notice(text: string): void
   gap(gap: LoopGap): void
   /** A key that steers the view. False when it means nothing. */

@@ -1,4 +1,4 @@
-/** What is left on the screen when a run is over. */
+/** The summary that stays on the screen after a run. */
 import { isError, type CriticalPath, type GraphResult } from '@heddle/core'
 import type { GapNotice } from '../view/viewport.ts'
 import { formatCount, formatDuration, formatError, plural } from '../view/format.ts'

@@ -1,4 +1,4 @@
-/** What a suspended job waits for, in the words of the scheduler and the time of this machine. */
+/** The wait of a suspended job, in the words of the scheduler and the time of this machine. */
 import type { Explanation } from '@heddle/core'
 import { formatDateTime } from '../runs/times.ts'
 

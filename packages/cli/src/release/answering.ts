@@ -1,4 +1,4 @@
-/** What every subcommand of `heddle release` does around its own work. */
+/** The common frame of every subcommand of `heddle release`. */
 import { isError } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'

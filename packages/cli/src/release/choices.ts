@@ -1,3 +1,3 @@
-/** What flags of `heddle release` may say. Apart, so that the help needs nothing of the rest. */
+/** The values of flags of `heddle release`. In a file of their own, so that the help loads nothing else. */
 export const planSources = ['manifests', 'changesets', 'commits', 'publish-plan'] as const
 export type PlanSource = (typeof planSources)[number]

@@ -1,8 +1,8 @@
 /**
  * `heddle release publish` from the flags to the exit code.
  *
- * It is a run like any other: the same keys, signals, live view and events. What it says at the end
- * is what the registries hold.
+ * It is a run like any other: the same keys, signals, live view and events. Its final report
+ * is read from the registries.
  */
 import type { Graph, Run, RunEvent } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
@@ -48,7 +48,7 @@ export async function publish(flags: PublishFlags): Promise<void> {
   })
 }
 
-/** What flags and config both can say. */
+/** Settings that both flags and config can give. */
 function configured(flags: PublishFlags, config: ReleaseConfig): Partial<ReleaseOptions> {
   const { tagFormat } = withConfig(flags, config)
   const notes = flags.notes ?? config.notes ?? false

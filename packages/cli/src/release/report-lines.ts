@@ -124,7 +124,7 @@ function closing({ ok, isDryRun, isCancelled, packages, ms }: ReleaseReport): Li
   const sum = `${done} of ${plural(packages.length, 'package')} ${what}, ${formatDuration(ms)}`
   const lines: Line[] = [[], [span(sum, ok ? ['green', 'bold'] : ['red', 'bold'])]]
   if (ok || isDryRun) return lines
-  // What a cancelled release did not come to has no problem of its own.
+  // A package that a cancelled release did not reach has no problem of its own.
   if (isCancelled || packages.some(helpsToRunAgain)) {
     lines.push([
       span('Run the same command again to finish the release. Nothing is uploaded twice.', 'cyan'),

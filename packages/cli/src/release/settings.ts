@@ -1,4 +1,4 @@
-/** What a release is asked for: the flags, and where they say nothing, the config of the workspace. */
+/** The settings of a release: the flags, and without them the config of the workspace. */
 import {
   branchTag,
   readReleaseConfig,

@@ -7,7 +7,7 @@ import { printable } from '../view/text.ts'
 /** Stages that take time of their own. */
 const shown = ['build', 'pack', 'upload', 'visible', 'verify', 'smoke', 'tag', 'notes'] as const
 
-/** Empty when no stage has run: all was there already. What was left alone has no row. */
+/** Empty when no stage has run: everything was there already. Skipped packages have no row. */
 export function stageTable(all: readonly PackageReport[]): Line[] {
   const packages = all.filter(
     ({ outcome, integrity }) => outcome !== 'already-published' || integrity !== undefined,

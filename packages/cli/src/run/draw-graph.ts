@@ -33,7 +33,7 @@ function isCleanUp({ options }: GraphNode): boolean {
   return options.when === 'always'
 }
 
-/** What a shape alone does not say. */
+/** Details that the shape alone does not show. */
 function labelOf({ name, job, grows }: GraphNode): string {
   const words = [
     ...(grows === undefined ? [] : [grows.kind === 'map' ? 'map' : 'sub-graph']),

@@ -98,7 +98,7 @@ class RunExecution {
   readonly #printer: Printer
   readonly #controls: Controls
   readonly #watch = new LoopWatch({ threshold: gapThreshold, interval: gapInterval })
-  /** Starting and stopping the watch while the run goes on. */
+  /** Starts and stops the watch during the run. */
   readonly #background = openScope({ name: 'heddle run' })
   #phase: 'loading' | 'running' | 'ended' = 'loading'
   /** Whether jobs run, or ran: gaps before that kept nothing waiting. */
@@ -275,7 +275,7 @@ class RunExecution {
     if (event.type === 'start') {
       this.#phase = 'running'
       this.#hasStarted = true
-      // What held up the loop while a large graph was being read has kept nothing waiting.
+      // A gap while a large graph was being read has kept nothing waiting.
       this.#watch.forget()
     }
     if (event.type === 'complete') {
@@ -366,7 +366,7 @@ class RunExecution {
     process.exit()
   }
 
-  /** What sleeps for days must not be cancelled by a restart of the machine: the journal has it. */
+  /** A run that sleeps for days must not be cancelled by a restart of the machine: the journal has it. */
   #leave(): boolean {
     if (this.#resumeCommand() === undefined) return false
     this.#isAsked = true
@@ -426,7 +426,7 @@ class RunExecution {
     if (words !== undefined) this.#hint(span('Resume with: '), command(words, 'bold'))
   }
 
-  /** What to type to resume the run, if it can be resumed. */
+  /** The command that resumes the run, if it can be resumed. */
   #resumeCommand(): string | undefined {
     if (this.#journal === undefined || this.#journal === 'memory') return undefined
     return resumeCommand(this.#run?.id, this.#settings)

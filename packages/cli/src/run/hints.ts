@@ -19,7 +19,7 @@ export function hintFor(error: unknown): string | undefined {
   return undefined
 }
 
-/** What to do about a file of which nothing can be read: most of the time it never was a journal. */
+/** The advice for an unreadable file: most of the time it never was a journal. */
 export function helpForUnreadable(error: unknown): string | undefined {
   if (!isError(error, 'HDL_JOURNAL_DAMAGED')) return undefined
   const { path, runs, saved } = error.details
@@ -27,7 +27,7 @@ export function helpForUnreadable(error: unknown): string | undefined {
   return `If ${path} is not a journal, name the right file with \`--journal sqlite:FILE\`. If it was one, continue with a backup.`
 }
 
-/** What the command was called with. */
+/** The arguments of the command. */
 export interface HelpContext {
   readonly file: string
   readonly key: string | undefined

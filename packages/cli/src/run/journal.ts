@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { openJournal, type Journal, type JournalRetry } from '@heddle/core/lowlevel'
 
-/** Where runs are recorded when nothing else is said: in the current folder, out of sight of git. */
+/** The default place of journals: in the current folder, hidden from git. */
 const defaultFolder = '.heddle'
 export const defaultJournal = `sqlite:${defaultFolder}/runs.db`
 

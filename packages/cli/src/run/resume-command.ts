@@ -3,7 +3,7 @@ import { formatSize } from '../arguments/size.ts'
 import { defaultJournal } from './journal.ts'
 import type { RunSettings } from './settings.ts'
 
-/** What to type to resume a run, or the last one where its id is not known. */
+/** The command that resumes a run, or the last one when its id is not known. */
 export function resumeCommand(
   run: string | undefined,
   settings: RunSettings,
@@ -36,7 +36,10 @@ function retryWords(run: string, { journal = defaultJournal, retried }: RunSetti
   return words
 }
 
-/** What is typed after `heddle` to run a graph like this: without what names the run, and without arguments of the module. */
+/**
+ * The words after `heddle` that run a graph like this: without the key or id of the run, and without arguments of the
+ * module.
+ */
 export function runWords(settings: RunSettings): string[] {
   const { file, journal = defaultJournal, title, only = [], threads, threadMemory } = settings
   const words = ['run', file]

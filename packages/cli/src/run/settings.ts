@@ -7,7 +7,7 @@ export interface RunSettings {
   readonly file: string
   /** For the function that the module exports. */
   readonly args: readonly string[]
-  /** What was not typed is undefined: then the options of the module decide, and after them the defaults. */
+  /** An option that was not typed is undefined: then the options of the module decide, and after them the defaults. */
   readonly title: string | undefined
   readonly concurrency: number | undefined
   readonly retries: number | undefined
@@ -88,7 +88,7 @@ export function parseJournal(text: string): string {
   throw new InvalidArgumentError('Expected sqlite:FILE, postgres://HOST/DATABASE or memory.')
 }
 
-/** What a run is called when no title is given: its file, the same one however it was typed. */
+/** The title of a run without a given one: its file, the same however it was typed. */
 export function titleOf(file: string, folder: string = process.cwd()): string {
   const resolved = path.resolve(folder, file)
   const relative = path.relative(folder, resolved)

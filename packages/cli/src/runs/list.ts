@@ -18,7 +18,7 @@ export interface ListSettings extends JournalCommandSettings {
 /** *Cancellation*: none; it reads one list. */
 export function listRuns(settings: ListSettings): Promise<void> {
   return withJournal(settings, async (surface): Promise<ExitCode> => {
-    // One more than is shown tells whether there are more.
+    // Selects one more than is shown, to know whether there are more.
     const found = await select(surface.journal, { ...settings, limit: settings.limit + 1 })
     const runs = found.slice(0, settings.limit)
     if (surface.json) {

@@ -103,7 +103,7 @@ function findModule(
   return { file, args: known }
 }
 
-/** What is undefined is not known. */
+/** An undefined option is not known. */
 function recordedModule({ options, command }: RunSnapshot): {
   readonly file?: string | undefined
   readonly args?: readonly string[] | undefined

@@ -63,8 +63,9 @@ export function sendSignal(settings: SendSettings): Promise<void> {
 }
 
 /**
- * What is not JSON is a text, so that `heddle runs send last approval yes` needs no quotes. What begins like an object, a list or a string
- * was meant as JSON: delivered as a text, a misspelt approval would be used up by the job that waits for it.
+ * A value that is not JSON is a text, so that `heddle runs send last approval yes` needs no quotes. A value that begins
+ * like an object, a list or a string was meant as JSON: delivered as a text, a misspelt approval would be used up by
+ * the job that waits for it.
  * @throws `HDL_BAD_OPTION`.
  */
 export function parseValue(text: string | undefined): unknown {

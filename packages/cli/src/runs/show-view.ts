@@ -185,7 +185,7 @@ function nodeCells(
   ]
 }
 
-/** What the state symbol does not say. */
+/** A remark that the state symbol does not give. */
 function remarkOf(node: NodeRecord, isCritical: boolean, mark: string): Line {
   const word = nodeWord(node)
   const remark: Span[] = isCritical ? [span(mark, 'bold')] : []

@@ -1,4 +1,4 @@
-/** What suspended jobs of a recorded run wait for. */
+/** The waits of suspended jobs in a recorded run. */
 import type { NodeSnapshot } from '@heddle/core/lowlevel'
 import { formatCount } from '../view/format.ts'
 import { printable } from '../view/text.ts'

@@ -1,5 +1,5 @@
 /**
- * What every subcommand of `heddle runs` does around its own work: opens the journal, most of them without writing to
+ * The common frame of every subcommand of `heddle runs`: opens the journal, most of them without writing to
  * it, and turns what goes wrong into an exit code.
  *
  * A reader takes no lock. It works while a run is written, and on what a killed process has left.

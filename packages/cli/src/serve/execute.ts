@@ -172,7 +172,7 @@ class ServeSession {
     this.#printer.drain()
   }
 
-  /** Nothing is left in this process that could go on: a server that listens always could. */
+  /** Nothing in this process could continue any more: a listening server always could. */
   readonly #onIdle = (): void => {
     if (!this.#isLoading) return
     const waits = 'its top level waits, and nothing is left on the event loop'

@@ -1,4 +1,4 @@
-/** What the terminal can show, and so which of the views is used. */
+/** The abilities of the terminal, which decide the view. */
 
 export type ViewMode = 'live' | 'plain' | 'quiet' | 'json'
 

@@ -17,7 +17,7 @@
  *      leaves no half sequence.
  *
  * Known limits: what writes to the terminal past this process (a child with inherited output) moves the
- * region; the next full redraw goes on below it. A terminal that got narrower has already wrapped the
+ * region; the next full redraw continues below it. A terminal that got narrower has already wrapped the
  * region again; its rows are computed as terminals that reflow do it. Parts of a region that were
  * pushed out of a window that got lower stay in the scrollback.
  */

@@ -32,7 +32,7 @@ export function noticeLine({ notice, symbols }: Viewport): Line | undefined {
   return notice === undefined ? undefined : [span(`${symbols.warning} ${notice}`, 'yellow')]
 }
 
-/** What a narrow terminal goes without, in this order: `?` explains all of them. */
+/** The keys that a narrow terminal drops, in this order: `?` explains all of them. */
 const droppedFirst = ['w', 'a', 'l', 'f', 'p', 'r']
 
 /** The keys that do something now, as many as fit. */

@@ -18,7 +18,7 @@ export function formatAge(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`
 }
 
-/** What is left of a run, after another figure; `Infinity` for an end that is not known. */
+/** The remaining time of a run, after another figure; `Infinity` for an unknown end. */
 export function formatRemaining(ms: number): string {
   return ms === Infinity ? ', end not known' : `, about ${formatAge(Math.max(1_000, ms))} left`
 }

@@ -1,5 +1,5 @@
 /**
- * The live region: what the terminal shows while a run goes on.
+ * The live region: the picture in the terminal during a run.
  *
  * A pure function from the model to lines. Invariants, quoted by the tests:
  *  V1  No line is wider than the terminal.

@@ -18,7 +18,7 @@ const runStates: Readonly<Record<RunState, readonly [word: string, style: Style]
 /** Columns of a title that are left in the narrowest terminal. */
 const shortestTitle = 12
 
-/** What the run is called and how it stands. A long title, which is a path most of the time, gives way to the state and the time. */
+/** The title and the state of the run. A long title, usually a path, is shortened before the state and the time. */
 export function titleLine(model: RunModel, viewport: Viewport): Line {
   const [word, style] = runStates[model.state]
   const { progress, columns, symbols } = viewport
@@ -79,7 +79,7 @@ export function barLine(model: RunModel, { columns, symbols }: Viewport): Line {
   const spans: Span[] = []
   let left = width
   for (const [i, [count, symbol, style]] of shown.entries()) {
-    // What there is a little of is shown too, as long as there is room: a cell for each kind, and for what is left.
+    // Small groups are shown too, as long as there is room: a cell for each kind, and for the rest.
     const others = shown.length - i - 1 + (isOver ? 0 : 1)
     const own = Math.max(1, Math.round((width * count) / total))
     const cells = Math.max(0, Math.min(own, Math.max(1, left - others), left))
@@ -89,7 +89,7 @@ export function barLine(model: RunModel, { columns, symbols }: Viewport): Line {
   return [...spans, span((done === total ? bar.done : bar.left).repeat(left), 'dim'), span(figures)]
 }
 
-/** What does not fit into a narrow terminal is what matters least. */
+/** In a narrow terminal the least important counts are dropped. */
 const countOrder: readonly (readonly [NodeState, string])[] = [
   ['running', 'running'],
   ['failed', 'failed'],

@@ -7,7 +7,7 @@ import { pad, truncate, truncateWords, widthOf } from './text.ts'
 import type { Filter, UiState } from './ui-state.ts'
 import type { Viewport } from './viewport.ts'
 
-/** A node and what is said about it; nodes of one job in one line; or a line for nodes that are not shown. */
+/** A node with a remark; nodes of one job in one line; or a line for omitted nodes. */
 type Entry =
   | { readonly row: NodeRow; readonly why?: string }
   | {
@@ -22,7 +22,7 @@ type Entry =
 const nameShare = 0.45
 const longestName = 40
 
-/** A narrower terminal goes without the place of a job: what is said about it matters more. */
+/** A narrower terminal drops the place of a job: the remark matters more. */
 const columnsForPlace = 60
 
 /** At most `room` lines about nodes. */
@@ -45,14 +45,14 @@ export function nodeLines(model: RunModel, ui: UiState, viewport: Viewport, room
   )
 }
 
-/** What all lines of one picture have in common. */
+/** The layout shared by all lines of one picture. */
 interface Layout {
   readonly nameWidth: number
   readonly ageWidth: number
   readonly hasPlace: boolean
 }
 
-/** What one line has besides. */
+/** The additional layout of one line. */
 interface LineLayout extends Layout {
   /** Columns that are left beside its name. */
   readonly room: number
@@ -187,7 +187,7 @@ function partSpans({ isSuspended, activity, parts }: NodeRow, dot: string): Span
   return [{ ...span(` ${dot} ${text.join(', ')}`, 'dim'), optional: true }]
 }
 
-/** What a suspended node waits for, from the longest form to the one that still says it. */
+/** Descriptions of a wait, from the longest to the shortest. */
 function waitForms(text: string): string[] {
   const [, name] = /^waits for the signal (".*?")/.exec(text) ?? []
   if (name !== undefined) return [text, `signal ${name}`, name]
@@ -362,7 +362,7 @@ function waitingEntries({ waiting }: Viewport): Entry[] {
   const seen = new Set<string>()
   for (const { row, state, text } of waiting) {
     if (row.job.counts[state] < groupFrom) {
-      // What was said of a node that waited is not true of one that is ready: the next answer comes soon.
+      // The reason of a waiting node is not true for a ready one: the next answer comes soon.
       if (row.state === state) entries.push({ row, why: text })
       continue
     }

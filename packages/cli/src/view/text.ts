@@ -64,7 +64,7 @@ const wide =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1d300}-\u{1d376}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u
 const invisible = /^[\p{Mark}\p{Format}\p{Surrogate}\p{Default_Ignorable_Code_Point}]*$/u
 
-/** What a reader takes for one character: letters with their accents, flags, families. */
+/** The units that a reader takes for one character: letters with their accents, flags, families. */
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 function widthOfCharacter(character: string): number {
@@ -108,7 +108,7 @@ export function truncate(text: string, columns: number, ellipsis = '…'): strin
   const kept = start(text, room)
   const whole = wholeWords(text, kept)
   if (whole !== '') return whole + ellipsis
-  // What comes after other text is left out as a whole; a long name ends where one of its parts does.
+  // Text after other text is left out as a whole; a long name ends at the end of one of its parts.
   if (/^\s/.test(kept)) return ellipsis
   const [parts = ''] = /^.*[\p{L}\p{N}](?=[-_/.:@#][^-_/.:@#]*$)/su.exec(kept) ?? []
   return (parts.length >= room / 3 ? parts : kept) + ellipsis

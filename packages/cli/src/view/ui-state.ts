@@ -1,5 +1,5 @@
 /**
- * What the person in front of the terminal has chosen to see.
+ * The view that the user has chosen.
  *
  *   window: what matters now        all: every node, scrolled        log: what jobs said
  *

@@ -29,7 +29,7 @@ export interface Viewport {
   readonly waiting: readonly WaitingNotice[]
   /** The longest gap of the event loop. */
   readonly gap: GapNotice | undefined
-  /** What was asked for last: how a cancel goes on. */
+  /** The last message: for example the state of a cancel. */
   readonly notice: string | undefined
   /** How far the work is in its own words. */
   readonly progress?: string | undefined

@@ -5,7 +5,7 @@ import { describe } from '@heddle/core/lowlevel'
 
 export type Check = (value: unknown) => boolean
 
-/** What each setting must be, for people and as a check. */
+/** The form of each setting, for people and as a check. */
 export type Fields<T> = Readonly<Record<keyof T, readonly [expected: string, check: Check]>>
 
 export const isText: Check = (value) => typeof value === 'string' && value !== ''

@@ -38,7 +38,7 @@ test('I2 the generated project works: the graph, the test and the types', async 
   const tested = await run(process.execPath, node, { cwd: folder, env: cleanEnv() })
   assert.match(tested.stdout, /pass 2\n/)
   const tsc = path.join(repository, 'node_modules/typescript/bin/tsc')
-  // Sources of the packages are compiled with it: only what is said about the project's own files counts.
+  // Sources of the packages are compiled with it: only errors in the project's own files count.
   const types = [tsc, '--customConditions', 'heddle-source']
   const said = await run(process.execPath, types, { cwd: folder }).catch(
     (error: { stdout: string }) => error,

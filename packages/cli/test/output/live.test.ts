@@ -73,7 +73,7 @@ test('at most twelve frames a second, and none when nothing has changed', async 
 
 test('a terminal that is slow gets fewer frames: at most a tenth of the time goes to drawing', async () => {
   const { clock, terminal, reporter } = open()
-  // The clock goes on while the terminal is written to.
+  // The clock runs while the terminal is written to.
   let waited = 0
   const now = clock.now.bind(clock)
   clock.now = () => now() + waited
@@ -173,7 +173,7 @@ test('reasons for waiting are requested for the next nodes only, not more often 
     await clock.advance(10)
   }
   assert.equal(asked, 3)
-  // What has started meanwhile does not wait, also before it is asked for again.
+  // A node that has started in between does not wait, also before the next question.
   reporter.observe(node('a', 'running'))
   await clock.advance(100)
   assert.doesNotMatch(shown(), /waits, says a/)
@@ -368,7 +368,7 @@ test('a wait without a known end is shown, and no remaining time is given', asyn
   await clock.advance(5_000)
   assert.match(top(), /5 s, end not known$/)
   assert.match(terminal.emulator.everything.join('\n'), /order .+ waits for the signal "approval"/)
-  // It goes on: from here on only the nap is waited for.
+  // It continues: from here on only the nap is awaited.
   reporter.observe(node('order', 'running'))
   reporter.observe(node('order', 'succeeded'))
   await clock.advance(1_000)

@@ -40,7 +40,7 @@ test('one duration and one critical path of a run that was killed and resumed, i
   assert.equal(await resumed.ended(), 0)
   const { run, duration, criticalPath, reused } = last(resumed) as RunResult
   assert.deepEqual([...reused].sort(), ['fetch', 'note'])
-  // What the first process has run is part of it.
+  // Nodes that the first process has run are part of it.
   assert.deepEqual(
     criticalPath.path.map(({ name }) => name),
     ['fetch', 'parse', 'store'],

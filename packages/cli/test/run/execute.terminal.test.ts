@@ -164,7 +164,7 @@ test('a resize is followed: never wider, never higher than the terminal', { skip
   terminal.type('f')
   await terminal.see(/number 20 /)
   assert.ok(terminal.emulator.screen.filter((line) => line !== '').length <= 30, 'at most 30 rows')
-  // A frame that is drawn before the program hears of a new size may leave parts of itself behind, here as in
+  // A frame that is drawn before the program is notified of a new size may leave parts of itself behind, here as in
   // any terminal. The next one is whole, and known by the length of its second line.
   terminal.resize(40, 12)
   await terminal.see(/^─{28} {2}0\/30[^]*and \d+ more active/m)

@@ -1,6 +1,4 @@
-/**
- * Runs with times chosen by hand, for tests that look at text. Import it first: it sets the time zone.
- */
+/** Runs with chosen times, for tests that compare text. Import it first: it sets the time zone. */
 import { storyStart as zero } from '@heddle/core/testing'
 import type { Surface } from '../../src/runs/with-journal.ts'
 import {

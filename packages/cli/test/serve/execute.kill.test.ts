@@ -58,7 +58,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
       for (const [i, reply] of (await Promise.all(finishing)).entries()) {
         assert.deepEqual([reply.status, reply.body['result']], [200, `n${i} is done`])
       }
-      // What was cut off may have been acknowledged without an answer: asking again is harmless.
+      // A request that was cut off may have been acknowledged without an answer: sending it again is harmless.
       const cutAgain = again.post('/jobs/staged?wait=600000', 'cut')
       await stage.finish('cut')
       assert.equal((await cutAgain).body['result'], 'cut is done')
@@ -91,7 +91,7 @@ test(
       const { body } = await served.post('/jobs/book', 'b')
       handle = String(body['handle'])
       await stage.finish('b')
-      // What the first stage has made is stored before the second begins.
+      // The result of the first stage is stored before the second begins.
       await stage.started('b 0')
       served.kill('SIGKILL')
       await served.program.ended()

@@ -11,7 +11,7 @@ type HardLine = string[]
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const sequence = /\u001b\[([?\d;]*)([A-Za-z])/y
-/** What a pipe may cut anywhere: the beginning of a sequence at the end of a piece. */
+/** The beginning of an escape sequence at the end of a chunk: a pipe may cut anywhere. */
 // oxlint-disable-next-line no-control-regex -- see above
 const begun = /\u001b(?:\[[?\d;]*)?$/
 
@@ -26,7 +26,7 @@ export class Emulator {
   writes = 0
   /** Cells of all rows since the start; '' is the right half of a wide character. */
   #cells: HardLine[] = [[]]
-  /** Whether a row goes on in the next one because it was full. */
+  /** Whether a row continues in the next one because it was full. */
   #soft: boolean[] = [false]
   #row = 0
   #column = 0
@@ -65,7 +65,7 @@ export class Emulator {
     return true
   }
 
-  /** What is on the screen, without spaces at the ends of lines. */
+  /** The text on the screen, without spaces at the ends of lines. */
   get screen(): string[] {
     return this.#cells.slice(this.#top, this.#top + this.rows).map(textOf)
   }

@@ -59,7 +59,7 @@ export class Pty implements Disposable {
     return this.emulator.screen.join('\n')
   }
 
-  /** What can be scrolled to, and what is on the screen. */
+  /** The text that can be scrolled to, and the text on the screen. */
   get everything(): string {
     return this.emulator.everything.join('\n')
   }

@@ -88,7 +88,7 @@ export function groupBarOf(
       const from = scale.timeOf(i)
       const to = scale.timeOf(i + 1)
       const overlap = Math.min(each.to, to) - Math.max(each.from, from)
-      // What is shorter than a column counts as much as it is long, and never as nothing.
+      // A bar shorter than a column counts with its length, and never as nothing.
       busy[i]! += to > from ? Math.max(overlap / (to - from), 1e-9) : 1
     }
   }
