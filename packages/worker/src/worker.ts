@@ -455,7 +455,7 @@ export class Worker {
     await this.#quietly('/fleet/leave', { worker: this.id }, 3_000)
   }
 
-  /** What cannot be said is found out by the server: the lease goes stale. */
+  /** Failures of these calls are not reported: the server notices that the lease goes stale. */
   async #quietly(path: string, body: object, insistFor: number): Promise<void> {
     try {
       await this.#network.call(path, body, { insistFor, within: 5_000 })

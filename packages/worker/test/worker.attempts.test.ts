@@ -92,7 +92,7 @@ class RunDriver implements AttemptsDriver {
     run?.scheduler.cancel({ abort: true })
     let isOver = run === undefined
     void run?.result.finally(() => (isOver = true))
-    // What is stopped on the worker takes real time, and its grace is virtual.
+    // Stopping on the worker takes real time, and its grace is virtual.
     while (!isOver) await this.clock.advance(100)
     await this.#journal.stop()
     await this.#fleet[Symbol.asyncDispose]()

@@ -1,4 +1,4 @@
-/** Errors that may pass never end a worker, nor its lease; two connections are enough. */
+/** Temporary errors never end a worker or its lease; two connections are enough. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'

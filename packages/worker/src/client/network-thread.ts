@@ -178,7 +178,7 @@ async function waitForNews(): Promise<void> {
     else if (answer.status !== 200) throw new Error(`status ${answer.status}`)
     const { stop = [] } = answer.status === 200 ? readNews(answer) : {}
     watchFailures = 0
-    // What it was asked to stop takes its time; the answer would be the same at once.
+    // Leases that it was asked to stop take their time; the answer would be the same at once.
     delay = stop.length > 0 ? watchEnds : 0
   } catch {
     if (!controller.signal.aborted) {

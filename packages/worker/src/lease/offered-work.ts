@@ -64,7 +64,7 @@ export interface UpdateAnswer {
   readonly problem?: string
 }
 
-/** What the job of a campaign gets: some units, and the campaign's own input. */
+/** The input of a campaign's job: some units, and the campaign's own input. */
 export interface CampaignUnits {
   readonly input: unknown
   readonly start: number

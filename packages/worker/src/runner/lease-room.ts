@@ -11,7 +11,7 @@ export type LocalPlace = 'loop' | 'thread'
 
 export type WorkerConcurrency = number | { readonly [place in LocalPlace]?: number | undefined }
 
-/** What decides where a job runs, and what it is called in the protocol. */
+/** The fields that decide where a job runs, and its name in the protocol. */
 type NamedJob = Pick<Job, 'name' | 'module'>
 
 export function localPlaceOf(job: NamedJob): LocalPlace {

@@ -11,7 +11,7 @@ export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposa
   readonly #target: string
   readonly #troubles = new Map<string, Trouble[]>()
   readonly #sockets = new Set<Socket>()
-  /** What each path was answered with. */
+  /** The answers of each path. */
   readonly seen: string[] = []
   /** The last answer of the server to each path. */
   readonly answers = new Map<string, string>()

@@ -39,7 +39,7 @@ export class ServerProcess implements AsyncDisposable {
     await ended
   }
 
-  /** `SIGSTOP`: as a machine that stands still; `SIGCONT`: it goes on as if nothing had been. */
+  /** `SIGSTOP`: simulates a machine that stands still; `SIGCONT`: lets it continue. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#process!.kill(signal)
   }
