@@ -13,7 +13,7 @@ import { rank, type Match } from './match.ts'
 const shown = 40
 
 interface Found {
-  /** What they were found for. */
+  /** The query that found them. */
   readonly query: string
   readonly matches: readonly Match<Command>[]
 }

@@ -12,7 +12,7 @@ export interface Polled<T> {
   readonly reload: () => void
 }
 
-/** `inputs`: when one of them changes, it starts anew. */
+/** `inputs`: when one of them changes, it starts again. */
 export function usePoll<T>(
   fetch: (signal: AbortSignal) => Promise<T>,
   interval: number,
@@ -32,7 +32,7 @@ export function usePoll<T>(
           } catch (problem) {
             if (signal.aborted) return
             error.value = problem
-            // What is not there is not asked for again: the connection is not lost.
+            // A missing resource is not requested again: the connection is not lost.
             if (isMissing(problem)) throw problem
             onState('lost')
           }

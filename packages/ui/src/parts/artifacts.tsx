@@ -49,7 +49,7 @@ function ArtifactList({ list }: { readonly list: readonly Artifact[] }): JSX.Ele
   )
 }
 
-/** Those of a campaign, and all of them in one file. */
+/** The artifacts of a campaign, and all of them in one file. */
 export function ArtifactsCard({
   run,
   list,

@@ -48,7 +48,7 @@ export function formatTime(at: number): string {
   return timeOfDay.format(at)
 }
 
-/** `08:29:16.042`: lines of a log are told apart by it. */
+/** `08:29:16.042`: distinguishes lines of a log. */
 export function formatTimeExactly(at: number): string {
   return exactTime.format(at)
 }
@@ -97,7 +97,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`
 }
 
-/** `01JQ8W…F3`: ids are told apart by their end. */
+/** `01JQ8W…F3`: ids differ at their end. */
 export function shortId(id: string): string {
   return id.length <= 12 ? id : `${id.slice(0, 6)}…${id.slice(-4)}`
 }

@@ -1,4 +1,4 @@
-/** What stands where nothing can be shown: loading, empty, failed. */
+/** Placeholders where nothing can be shown: loading, empty, failed. */
 import type { ComponentChildren, JSX } from 'preact'
 import { describeError } from '../api/errors.ts'
 

@@ -7,7 +7,7 @@ import { Dialog } from './dialog.tsx'
 interface Secret {
   readonly title: string
   readonly text: string
-  /** What it is good for, and for how long. */
+  /** Its purpose, and how long it is valid. */
   readonly note: string
 }
 

@@ -353,7 +353,7 @@ async function show(view: View, screen: Screen): Promise<string[]> {
       findings.push(`${screen}, ${theme}: ${finding}`)
     }
   }
-  // What is not there, or fails, is answered with a status that the browser itself reports.
+  // A missing or failing resource is answered with a status that the browser itself reports.
   const expected = name.endsWith('-missing')
     ? ' 404 '
     : name === 'jobs-failed'

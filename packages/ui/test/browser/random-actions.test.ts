@@ -85,7 +85,7 @@ async function openWithoutUsers(url: string): Promise<OpenPage> {
   return opened
 }
 
-/** What the actions have started ends here: it would outlive the server. */
+/** Runs that the actions have started end here: they would outlive the server. */
 async function settle({ gates, url }: Served): Promise<void> {
   gates.openAll()
   const active = async (): Promise<readonly { id: string }[]> => {

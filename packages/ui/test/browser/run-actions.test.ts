@@ -1,4 +1,4 @@
-/** What changes a run: approve, retry from a node, start, cancel many; by mouse and by keyboard only. */
+/** The actions that change a run: approve, retry from a node, start, cancel many; by mouse and by keyboard only. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPage, tabTo } from './browser.ts'

@@ -1,4 +1,6 @@
-/** What is drawn on a canvas can be used: the timeline and the graph by mouse and by keyboard, and the log to its last line. */
+/**
+ * Drawings on a canvas can be used: the timeline and the graph by mouse and by keyboard, and the log to its last line.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'

@@ -221,7 +221,7 @@ function TestChart({
   )
 }
 
-/** Lines that can be told apart; the table below has all. */
+/** Lines that can be distinguished; the table below has all. */
 const mostLines = 6
 
 function Parameters({

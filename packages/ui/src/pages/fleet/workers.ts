@@ -1,4 +1,4 @@
-/** What is said of a worker in one word. */
+/** The state of a worker in one word. */
 import type { FleetWorker } from '../../api/fleet.ts'
 
 /** Milliseconds without a call after which a worker is called silent: three times its usual wait for work. */

@@ -31,7 +31,7 @@ export interface Field {
   readonly description: string
   readonly kind: 'text' | 'number' | 'choice' | 'json'
   readonly choices: readonly Choice[]
-  /** What the job takes when the field is left empty; empty when the schema does not say. */
+  /** The value when the field is left empty; empty when the schema has no default. */
   readonly fallback: string
   readonly isRequired: boolean
 }

@@ -66,7 +66,7 @@ export function byTenant(
   return [...counts].toSorted(([, a], [, b]) => b - a)
 }
 
-/** What waits, and has been here longest; undefined when nothing waits. */
+/** The longest waiting request; undefined when none waits. */
 export function oldestWaiting<
   C extends { readonly state: string; readonly age_ms?: number | undefined },
 >(computations: readonly C[]): C | undefined {

@@ -23,7 +23,7 @@ import type { RunView } from './view.ts'
 /** At the start the drawing is not made smaller than this: rather a part that can be read than a whole that cannot. */
 const readableZoom = 0.46
 
-/** What a group of nodes in several states is shown as: the first of these that one of them has. */
+/** The state shown for a group of nodes in several states: the first of these that one of them has. */
 const loudness = [5, 2, 3, 9, 10, 6, 8, 1, 0, 4, 7]
 
 export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
@@ -69,7 +69,7 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
     shown === undefined
       ? undefined
       : { width: shown.layout.width + nodeWidth, height: shown.layout.height + nodeHeight }
-  // A drawing arrives in pieces: it is fitted again until the view is moved by hand.
+  // A drawing arrives in pieces: it is fitted again until the user moves the view.
   const lastFit = useRef<Camera | undefined>(undefined)
   useEffect(() => {
     if (drawing === undefined || size.width <= 50 || camera.peek() !== lastFit.current) return

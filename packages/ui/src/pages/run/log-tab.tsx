@@ -1,4 +1,4 @@
-/** What the nodes of a run have logged: live, searched by the server, copied as text. */
+/** The log of a run's nodes: live, searched by the server, copied as text. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'

@@ -39,7 +39,7 @@ interface Model {
 function useModel(view: RunView, byNode: boolean, foldIdle: boolean): Model {
   const { store } = view
   const version = store.version.value
-  // What runs grows, also while nothing is reported.
+  // Bars of running attempts grow, also without events.
   const moment = useNow(store.isLive)
   return useMemo(() => {
     const { bars, nodes } = store

@@ -1,4 +1,4 @@
-/** What the run would have taken with another concurrency, played with its own durations. */
+/** The duration of the run with another concurrency, simulated with its own durations. */
 import type { JSX } from 'preact'
 import { address, setQuery } from '../../app/address.ts'
 import { forecastRun } from '../../api/runs.ts'

@@ -410,7 +410,7 @@ function SearchBox({ q }: { readonly q: string }): JSX.Element {
   )
 }
 
-/** What is done with the runs that were selected one by one. */
+/** The actions for the runs that were selected one by one. */
 function Bulk({
   runs,
   onDone,
