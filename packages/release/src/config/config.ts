@@ -69,7 +69,7 @@ const recordOf =
   (value) =>
     isFields(value) && Object.values(value).every(check)
 
-/** What each field may be, and how that is said. */
+/** The form of each field, and its description. */
 const fields: Readonly<Record<keyof ReleaseConfig, readonly [Check, string]>> = {
   from: [oneOf(...planSources), `one of ${planSources.join(', ')}`],
   include: [isTexts, 'a list of patterns of names'],

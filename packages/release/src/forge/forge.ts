@@ -3,7 +3,7 @@
  *
  *  F1  A release is announced once, however often it is asked for: what is there is looked for first, and
  *      again after an answer that got lost.
- *  F2  What is there is left as it is: people correct notes by hand.
+ *  F2  An existing release is not changed: people edit notes.
  *  F3  A release counts as announced when it can be read back, whatever the answer was.
  */
 import { HeddleError } from '@heddle/core'

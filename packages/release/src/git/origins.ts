@@ -22,7 +22,7 @@ import { runGit } from './run-git.ts'
 /** Where package managers have their catalogs. */
 const catalogFiles = ['package.json', 'pnpm-workspace.yaml', '.yarnrc.yml']
 
-/** What is known of a version that is on the registry. */
+/** The details of a version that is on the registry. */
 interface Published {
   /** The commit that it was published from. */
   readonly from: string | undefined

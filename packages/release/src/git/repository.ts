@@ -1,4 +1,4 @@
-/** What a release asks Git for, and the tags it makes. Outside of a repository there are none. */
+/** The questions of a release to Git, and the tags it makes. Outside of a repository there are none. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -277,5 +277,5 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
 }
 
-/** How often tags are made anew when another process makes some of them at the same time. */
+/** How often tags are tried again when another process makes some of them at the same time. */
 const mostTries = 4

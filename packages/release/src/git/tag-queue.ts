@@ -10,12 +10,12 @@
  * each batch, so that a long release has few batches and a short one does not wait (docs/decisions/0255).
  *
  * Invariants, quoted by the tests:
- *  T1  One batch at a time. What is asked for while one is under way is in the next.
+ *  T1  One batch at a time. Tags requested while one is under way are in the next.
  *  T2  A tag that exists is not moved.
  *  T3  A caller gets its answer when its tag is in the repository and, with a remote, there as well.
  *  T4  A tag that cannot be made or pushed fails alone: its batch is repeated tag by tag.
- *  T5  Nothing waits longer than the window for tags that may not come, nor at all once every package has
- *      asked for its tag or said that it needs none.
+ *  T5  No caller waits longer than the window for tags that may not come, and none waits once every package has
+ * asked for its tag or declared that it needs none.
  *  T6  Packages that share a tag, as in lockstep, share its answer.
  */
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'

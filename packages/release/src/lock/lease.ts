@@ -10,7 +10,7 @@
  * is a push that names the commit which it replaces, so the remote lets one of two contenders through.
  *
  * Invariants, quoted by the tests:
- *  E1  Of two clones that take the lease at once, one gets it.
+ *  E1  If two clones take the lease at once, one gets it.
  *  E2  A lease that its holder renews is never taken: a clone that asks for it is refused, with the name of the holder.
  *  E3  A lease that was not renewed for `ttl`, by the clock of the clone that watches it, is taken. Clocks of
  *      different machines are never compared.
@@ -61,7 +61,7 @@ export interface LeaseOptions extends WaitOptions {
   readonly ttl?: number
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly kernel?: Kernel
-  /** What this release has begun before. */
+  /** The uploads that this release has begun before. */
   readonly uploads?: LeasedUploads
   /** Called when another clone has the lease and this one watches whether it is renewed. */
   readonly onWatch?: (holder: LeaseHolder, ttl: number) => void
@@ -81,7 +81,7 @@ export class Lease implements AsyncDisposable {
   readonly #options: LeaseOptions
   readonly #kernel: Kernel
   readonly #ttl: number
-  /** What a killed holder has left. */
+  /** The uploads that a killed holder has left. */
   readonly left: LeasedUploads
   #content: Content
   readonly #lost = new AbortController()
@@ -193,7 +193,7 @@ export class Lease implements AsyncDisposable {
 export interface ReleaseLease extends AsyncDisposable {
   /** Undefined where there is none. */
   readonly lost: AbortSignal | undefined
-  /** What a killed holder may have uploaded. */
+  /** The versions that a killed holder may have uploaded. */
   readonly left: LeasedUploads
   /** Writes down for other clones what is about to be uploaded. */
   record(uploads: LeasedUploads): Promise<void>

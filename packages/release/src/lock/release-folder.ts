@@ -21,7 +21,7 @@ export interface ReleaseFolder {
   readonly versions: string
   /** Notes of packages whose `prepack` waits for its `postpack`. */
   readonly scripts: string
-  /** What scripts of each release have changed in the work tree. */
+  /** The changes that scripts of each release have made in the work tree. */
   readonly output: string
 }
 

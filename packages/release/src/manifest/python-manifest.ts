@@ -61,7 +61,7 @@ export function pythonChanges(
   for (const [group, path, list] of requirementLists(document)) {
     for (const [index, text] of list.entries()) {
       const requirement = typeof text === 'string' ? parseRequirement(text) : undefined
-      // What is not a requirement is left to the build backend, which says so in its own words.
+      // A text that is not a requirement is left to the build backend, which reports it in its own words.
       if (requirement === undefined) continue
       const target = packages.get(normalName(requirement.name))
       // An extra made of other extras: `all = ["genkit[google,aws]"]`.

@@ -18,7 +18,7 @@
  *
  * In a snapshot, each of these is exactly the planned version of a package that is released with it.
  *
- * 1.2.3 stands for the planned version of that package. What is local and is none of these is an
+ * 1.2.3 stands for the planned version of that package. Any other local range is an
  * error, and so is a range that leads to a private package, unless it is bundled or in devDependencies.
  */
 import path from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * Making an archive: the job that runs in a thread.
  *
- * Compression is done by Node's own threads anyway. What is moved off the loop here is the rest:
+ * Compression is done by Node's own threads anyway. This moves the rest off the loop:
  * hashing, and above all collecting the garbage of thousands of buffers, which held the loop for 20
  * to 60 ms at a time (law 2; figures in docs/decisions/0212).
  */

@@ -132,7 +132,7 @@ class Bundle {
   }
 }
 
-/** What must be bundled for a package, and whether it may be missing. */
+/** The dependencies that must be bundled for a package, and whether they may be missing. */
 function needs(node: BundledPackage): [name: string, isOptional: boolean][] {
   const optional = names(node.package['optionalDependencies'])
   const needed = node.isProjectRoot

@@ -47,7 +47,7 @@ export class Limit implements Disposable {
     )
   }
 
-  /** What to throw for an error that may only be the consequence of the end. */
+  /** The error to throw for one that may only be the consequence of the end. */
   error(error: unknown): unknown {
     return this.signal.aborted ? this.reason() : error
   }

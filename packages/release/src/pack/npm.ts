@@ -78,7 +78,7 @@ async function sourceOf(
   return { ...planned, package: { ...planned.package, folder, manifestFile, manifest } }
 }
 
-/** What builds have read while it was pinned. */
+/** The manifest that builds have read while it was pinned. */
 function pinnedSource(planned: PlannedPackage, plan: ReleasePlan): PlannedPackage {
   let manifest: unknown = planned.package.manifest
   for (const { path: place, value } of npmPins(planned, plan, planned.package.manifest)) {
@@ -115,7 +115,7 @@ function proveContent(
   }
   for (const [place, bundled] of manifests) {
     if (bundled === own) checkNoLocalRanges(name, bundled)
-    // What a bundled package was developed with is not installed.
+    // devDependencies of a bundled package are not installed.
     else {
       const { dependencies, optionalDependencies, peerDependencies } = bundled
       checkNoLocalRanges(`${name} (${place})`, {

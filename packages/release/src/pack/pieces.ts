@@ -18,7 +18,7 @@ export async function* inBlocks(source: AsyncIterable<Uint8Array>): AsyncGenerat
   if (size > 0) yield Buffer.concat(waiting)
 }
 
-/** What a transform makes of a source. Leaving the loop early ends both. */
+/** The output of a transform for a source. Leaving the loop early ends both. */
 export async function* through(
   source: AsyncIterable<Uint8Array>,
   transform: Transform,

@@ -7,7 +7,7 @@
  *                  └─ typed error, nothing changed      └─ typed error, all restored
  *
  * Journal, signals, hashes and the check for edits of others are those of `RestoreRegistry`
- * (packages/core/src/files/restore.ts). What this adds is that every manifest is understood before
+ * (packages/core/src/files/restore.ts). In addition every manifest is understood before
  * the first one is changed, and that pins may overlap (held-files.ts).
  *
  * Invariants, quoted by the tests:

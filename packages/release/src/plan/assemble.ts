@@ -94,7 +94,7 @@ export async function assemblePlan(
     }
     const exclusion = left.get(name)
     const status = statusOf(each, decision, exclusion !== undefined)
-    // What stays behind keeps its version: others must refer to the one that is on the registry.
+    // An excluded package keeps its version: others must refer to the one that is on the registry.
     const version = status === 'excluded' ? each.version : decision.version
     const access = accessOf(each) ?? decision.access
     planned.set(name, {

@@ -52,8 +52,8 @@ export interface CommitPlanOptions extends PlanOptions {
   /** How Git tags of this repository are called, beside the formats that are always recognised. */
   readonly tagFormat?: string
   /**
-   * What the plan is for. `publish` (default): a version that `heddle release version` has committed and
-   * that has no tag yet is released as it is. `version`: such a version is made already.
+   * The purpose of the plan. `publish` (default): a version that `heddle release version` has committed and
+   * that has no tag yet is released unchanged. `version`: such a version is made already.
    */
   readonly purpose?: 'publish' | 'version'
   readonly kernel?: Kernel
@@ -100,7 +100,7 @@ interface Decided {
 }
 
 /**
- * What was to be released from this commit, when only a part of it has its tags: a package that is
+ * The packages that were to be released from this commit, when only a part of them has tags: a package that is
  * released because of another one has no changes of its own, and would be lost once that one is tagged.
  */
 async function halfReleased(
@@ -294,7 +294,7 @@ async function changesSince(
   return found
 }
 
-/** The commits of all ranges. What all releases contain is in none of them. */
+/** The commits of all ranges. Commits contained in all releases are in none of them. */
 async function readHistory(
   git: CommitLog,
   workspace: Workspace,

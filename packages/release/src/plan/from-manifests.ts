@@ -2,8 +2,8 @@ import type { ReleasePlan, Workspace } from '../model.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 
 /**
- * The versions are what the manifests say. What of it is on the registry already is found out when
- * it is compared there.
+ * The versions are those in the manifests. Published versions are found when
+ * the registry is compared.
  *
  * *Cancellation*: nothing is left behind.
  * *Fairness*: the registry is asked in the order of names.

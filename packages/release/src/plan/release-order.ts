@@ -42,7 +42,7 @@ function isOptional(group: string): boolean {
   return group === 'peerDependencies' || group.startsWith('project.optional-dependencies')
 }
 
-/** What must be installable before the package can be installed. */
+/** The dependencies that must be installable before the package can be installed. */
 export function neededDependencies({ dependencies }: WorkspacePackage): InternalDependency[] {
   return dependencies.filter(({ group }) => !isDevelopment(group))
 }

@@ -1,5 +1,5 @@
 /**
- * What scripts of a release have changed in the work tree, for the process that resumes the release.
+ * The changes that scripts of a release have made in the work tree, for the process that resumes the release.
  *
  *   begin ─▶ scripts run ─▶ end: each changed file with its hash
  *     └─── killed: which files scripts have made is not known
@@ -85,7 +85,7 @@ export class BuildOutput {
     await writeAtomic(this.#file, JSON.stringify(recorded))
   }
 
-  /** What is not a file has its kind. */
+  /** Anything but a file has its kind instead of a hash. */
   async #hashes(
     changes: readonly ChangedFile[],
     wait: WaitOptions,

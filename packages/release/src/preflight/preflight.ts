@@ -1,5 +1,5 @@
 /**
- * What is checked before anything of a release is built. All problems are reported at once.
+ * The checks before anything of a release is built. All problems are reported at once.
  *
  *   work tree clean ─ branch ─ commit on the remote ─ account of each registry ─ notes
  *

@@ -13,8 +13,8 @@ export interface ApproveOptions extends WaitOptions {
 
 /**
  * Approves a staged version, unless that has been done: by a process that was killed before it could
- * say so, or by a person. A stage that is gone was approved or rejected; which of them, only the
- * version itself tells.
+ * say so, or by a person. A stage that is gone was approved or rejected; only the
+ * version itself tells which.
  *
  * *Cancellation*: it may have been approved; asking again finds out.
  * *Fairness*: nothing is held between two requests.

@@ -1,5 +1,5 @@
 /**
- * What went wrong, in five classes, and what is done about each.
+ * Failures in five classes, and the reaction to each.
  *
  *   transient  the registry or the way to it       → again, after a read
  *   rate       too many requests                    → again, and all requests slow down
@@ -34,7 +34,7 @@ export const classPolicies: Readonly<Record<ErrorClass, ClassPolicy>> = {
   poison: { again: false, slowsRun: false, needsPerson: true },
 }
 
-/** What each code of this package belongs to. */
+/** The class of each code of this package. */
 const classOfCode: Readonly<Partial<Record<ErrorCode, ErrorClass>>> = {
   HDL_REGISTRY_UNAVAILABLE: 'transient',
   HDL_REGISTRY_RATE: 'rate',
@@ -64,7 +64,7 @@ export function mayPass(error: unknown): boolean {
 /** Whether the same release ends the same way until the user has acted on an error with this code. */
 export function needsPerson(code: string | undefined): boolean {
   const kind = classOfCode[code as ErrorCode]
-  // The next release packs a changed archive anew.
+  // The next release packs a changed archive again.
   return kind !== undefined && classPolicies[kind].needsPerson && code !== 'HDL_ARTIFACT_CHANGED'
 }
 
@@ -135,7 +135,7 @@ export interface Asked {
   /** `PUT @scope/name@1.0.0`. */
   readonly action: string
   readonly write: boolean
-  /** What is uploaded, where it is a version: named by a conflict. */
+  /** The uploaded version, if it is a version: named by a conflict. */
   readonly version?: { readonly package: string; readonly version: string; readonly hash: string }
 }
 

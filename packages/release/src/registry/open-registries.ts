@@ -98,7 +98,7 @@ function pypiToken(env: Readonly<Record<string, string | undefined>>): string | 
 
 function checkAddress(url: string): void {
   if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return
-  // What looks like a name and a password is not printed.
+  // Text that looks like a name and a password is not printed.
   const value = url.replace(/[^/]*@/, '')
   const expected = 'the address of a registry, with http or https'
   throw new HeddleError('HDL_BAD_OPTION', { option: 'registry', value, expected })

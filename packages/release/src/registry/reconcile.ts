@@ -25,19 +25,19 @@
  *  R3  It ends well only if the registry took an upload of ours, or a read found our hashes, or the
  *      registry says that it has the version after an upload of ours that may have happened.
  *  R4  There is no upload after one that was refused for good, nor once the version has been seen.
- *  R5  No more than `tries` uploads, those not counted that were refused for their rate: of these there
+ *  R5  No more than `tries` uploads, not counting those refused for their rate: of these there
  *      are no more than a dozen.
  *  R6  Other content under our version is always a conflict.
  *  R7  The error is that of the last upload; `errors` has all of them.
  *
  * Why reads decide and not answers: the answer to an upload can be lost, late or wrong ("504" after
- * the registry saved it, "409" although it did not). What it holds is the one fact that a rerun, and
+ * the registry saved it, "409" although it did not). Its content is the one fact that a rerun, and
  * every
  * installer, will see as well.
  *
  * Known limits: a registry that shows a version only after more than `settle` gets a second upload,
- * which it refuses. Two different archives for one version, uploaded at the same moment, are told
- * apart by the registry alone.
+ * which it refuses. Two different archives for one version, uploaded at the same moment, are distinguished
+ * by the registry alone.
  */
 import { HeddleError, isError } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'

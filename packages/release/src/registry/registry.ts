@@ -30,7 +30,7 @@ export type ArchiveStanding =
   | { readonly is: 'missing' }
   | { readonly is: 'different'; readonly expected: string; readonly found: string }
 
-/** What it means for {@link PackedPackage} that a version is, or is not, there. */
+/** The meaning of the version's presence or absence for {@link PackedPackage}. */
 export type Standing =
   | { readonly is: 'absent' }
   /** Everything is there with our hashes. */
@@ -59,7 +59,7 @@ export interface UploadOptions extends WaitOptions {
 
 /** What the registry said about an upload that it took. */
 export interface UploadAnswer {
-  /** The name of the staged version, where it was handed in for approval. */
+  /** The name of the staged version, where it was staged for approval. */
   readonly stageId?: string
 }
 
@@ -69,7 +69,7 @@ export interface StagedVersion {
   readonly name: string
   readonly version: string
   readonly tag?: string
-  /** Its hashes as those of {@link VersionOnRegistry}, where the registry tells them. */
+  /** Its hashes in the form of {@link VersionOnRegistry}, where the registry reports them. */
   readonly integrity?: string
 }
 
@@ -107,9 +107,9 @@ export interface Registry {
   account?(wait?: WaitOptions): Promise<Account>
   /** Whether a package is public: provenance of others is refused. */
   isPublic?(name: string, wait?: WaitOptions): Promise<boolean>
-  /** What the account may do with a package, where the registry says so. */
+  /** The rights of the account for a package, where the registry reports them. */
   rights?(name: string, user: string, wait?: WaitOptions): Promise<'write' | 'read' | 'unknown'>
-  /** One try. What went wrong is classified: see `error-class.ts`. */
+  /** One try. Failures are classified: see `error-class.ts`. */
   upload(packed: PackedPackage, options: UploadOptions): Promise<UploadAnswer>
   /** Empty where the registry has no tags. */
   tags(name: string, wait?: WaitOptions): Promise<ReadonlyMap<string, string>>

@@ -14,9 +14,9 @@ export type StageResult =
   | { readonly is: 'already-published' }
 
 /**
- * Hands a version in for approval, unless it is handed in or published already.
+ * Stages a version for approval, unless it is staged or published already.
  *
- * *Cancellation*: it may have been handed in; asking again finds it.
+ * *Cancellation*: it may have been staged; asking again finds it.
  * *Fairness*: nothing is held between two requests.
  * @throws `HDL_REGISTRY_UNSUPPORTED` where there is no staging; `HDL_VERSION_CONFLICT` when other
  * content is published or staged under this version.

@@ -7,8 +7,8 @@ import { Patience } from './wait.ts'
 
 export interface VisibleOptions extends WaitOptions {
   /**
-   * Milliseconds after which it is said that the version is not visible yet. Default 30 minutes. A look that is under way
-   * ends with it, however slowly an archive comes; the last look has 10 s.
+   * Milliseconds after which the version is reported as not visible yet. Default 30 minutes. A check under way
+   * ends with it, however slowly an archive comes; the last check has 10 s.
    */
   readonly budget?: number
   /** Milliseconds between the first two looks. Default 1 s. */

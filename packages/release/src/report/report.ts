@@ -1,5 +1,5 @@
 /**
- * How a release ended. What is said of a package comes from its registry (L4); the stages only say
+ * How a release ended. The outcome of a package comes from its registry (L4); the stages only explain
  * why something is not there, or what came after it.
  */
 import { HeddleError, type GraphResult } from '@heddle/core'
@@ -63,7 +63,7 @@ export interface Ended {
   /** Why a manifest that was pinned in place could not be restored. */
   readonly unrestored: unknown
   readonly times: StageTimes
-  /** What the checks before the stages have found and did not refuse. */
+  /** Warnings of the checks before the stages. */
   readonly warnings: readonly string[]
 }
 

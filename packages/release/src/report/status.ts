@@ -28,7 +28,7 @@ export interface ReleaseStatus {
   readonly packages: readonly PackageStatus[]
   /** Whether there is a repository to make Git tags in. */
   readonly isRepository: boolean
-  /** Who releases at this moment, as far as the file beside the lock tells. */
+  /** The current holder of the release, as far as the file beside the lock names it. */
   readonly holder?: LockHolder
   /** The last release of this repository. */
   readonly last?: {

@@ -9,7 +9,7 @@ const formats = ['{name}@{version}', '{name}-v{version}', 'v{version}']
 /**
  * A warning for versions that are on the registry and have no Git tag, in a repository whose releases have
  * them: a process that was killed between upload and tag leaves such a version, and the next plan from commits would
- * count its changes again. Which commit it was published from, not every registry tells.
+ * count its changes again. Not every registry reports the commit from which it was published.
  */
 export function untaggedWarning(release: Release, results: ReadonlyMap<string, unknown>): string[] {
   const { plan, options, tags, repository } = release

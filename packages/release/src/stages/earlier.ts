@@ -11,13 +11,13 @@ export interface Earlier {
   readonly resume: string | undefined
   /** Packages whose upload was begun and has no recorded end: it may have happened (G2). */
   readonly unsure: ReadonlySet<string>
-  /** What packages were packed from whose upload may have happened, or has (G4). */
+  /** The sources of packages whose upload may have happened, or has (G4). */
   readonly sources: ReadonlyMap<string, string>
   /** Packages that must be packed again, whatever they were packed from. */
   readonly lost: ReadonlySet<string>
   /** Packages that were uploaded and did not show in time, as they were packed. */
   readonly unseen: ReadonlyMap<string, PackedPackage>
-  /** How often each was uploaded anew. */
+  /** How often each was uploaded again. */
   readonly turns: ReadonlyMap<string, number>
   /** Packages that the registry did not have when they were checked. */
   readonly absent: ReadonlySet<string>

@@ -1,4 +1,4 @@
-/** What users of a package import, and whether Node can. */
+/** The files that users of a package import, and whether Node can. */
 import path from 'node:path'
 import { isError } from '@heddle/core'
 import { runCommand } from '@heddle/core/lowlevel'
@@ -13,7 +13,7 @@ export interface EntryPoint {
 
 export const loadKinds = ['import', 'require'] as const
 
-/** What a file must be for Node to run it. */
+/** The names of files that Node can run. */
 const program = /\.[cm]?js$/
 
 /** Conditions that Node meets, beside the one that says how a file is loaded. */
@@ -36,7 +36,7 @@ export async function entryPointsOf(folder: string, manifest: Fields): Promise<E
   }
   return exportsOf(exports).flatMap(([key, target]): EntryPoint[] => {
     const kinds = loadKinds.filter((kind) => programOf(target, kind) !== undefined)
-    // What one file serves is loaded once.
+    // A file behind several entry points is loaded once.
     const once = typeof target === 'string' ? kinds.slice(0, 1) : kinds
     return once.length === 0 ? [] : [{ specifier: path.posix.join(name, key), kinds: once }]
   })

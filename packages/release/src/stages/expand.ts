@@ -3,8 +3,8 @@
  *
  * Edges between packages are few: a package is built after what it needs is built, and uploaded
  * after what it needs can be installed. Nothing of any package happens before all manifests are known
- * to be free of local ranges, and nothing is built before all have been checked. With staging, nothing is approved before everything has been
- * handed in, and a package is approved after what it needs can be installed.
+ * to be free of local ranges, and nothing is built before all have been checked. With staging, nothing is approved
+ * before everything has been staged, and a package is approved once its dependencies can be installed.
  */
 import { Graph, job, type JobContext, type NodeRef } from '@heddle/core'
 import type { PackedPackage, PlannedPackage } from '../model.ts'
@@ -14,14 +14,14 @@ import { nodeName, stageNeeds, type StageName } from './stages.ts'
 import * as work from './work.ts'
 import type { Checked, Release, Uploaded } from './work.ts'
 
-/** What a later package waits for. */
+/** The results of a package that later packages wait for. */
 interface Built {
   readonly build: NodeRef
   /** Undefined in a dry run. */
   readonly gate: NodeRef | undefined
 }
 
-/** What is handed in for approval. */
+/** A package staged for approval. */
 interface HandedIn {
   readonly planned: PlannedPackage
   readonly check: NodeRef<Checked>
@@ -233,7 +233,7 @@ class Expansion {
     )
   }
 
-  /** From accepted to tagged. What depends on this package waits for the part that the gate says. */
+  /** From accepted to tagged. Dependents of this package wait for the part that the gate names. */
   #finish({ planned, check, pack, upload }: HandedIn, accepted: NodeRef): void {
     const release = this.#release
     const { gate = 'visible', smoke = true, tag = true } = release.options
@@ -304,7 +304,7 @@ class Expansion {
     )
   }
 
-  /** What was there before has been installed by others. */
+  /** Versions that were there before have been installed by users. */
   #smoke(
     name: string,
     pack: NodeRef<PackedPackage | null>,

@@ -27,7 +27,7 @@ export interface UntaggedUpload {
   readonly name: string
   readonly version: string
   readonly commit: string
-  /** What was uploaded, where that is known. */
+  /** The uploaded package, where it is known. */
   readonly packed?: PackedPackage
 }
 

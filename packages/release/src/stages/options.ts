@@ -16,7 +16,7 @@ export interface ReleaseOptions extends PreflightOptions {
   /** Hands everything in first, then approves in the order of dependencies. */
   readonly staged?: boolean
   /**
-   * What a package waits for before it is uploaded: that its dependencies can be installed
+   * The condition for the upload of a package: that its dependencies can be installed
    * (`visible`, the default), or that the registry took them (`accepted`).
    */
   readonly gate?: 'visible' | 'accepted'
@@ -71,7 +71,7 @@ export interface ReleaseOptions extends PreflightOptions {
   readonly kernel?: Kernel
 }
 
-/** What the machine and the registry stand at once. */
+/** The load that the machine and the registry can bear at once. */
 export function resourcesOf({
   concurrency = 5,
 }: ReleaseOptions): StageResources & Record<string, number> {

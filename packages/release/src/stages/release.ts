@@ -115,7 +115,7 @@ async function publishPlan(
   const registries = registriesOf(plan, options)
   const isDryRun = options.dryRun === true
   // A dry run is never resumed: it records nothing.
-  // Nor does one of nothing: the last release is the last one that released something.
+  // An empty release records nothing either: the last release is the last one that released something.
   const isKept = !isDryRun && registries.size > 0
   const address = isKept ? `sqlite:${folder.journal}` : 'memory'
   await using journal = await openJournal(address, { kernel })
@@ -207,8 +207,8 @@ async function publishPlan(
     ...untaggedWarning(release, run.results),
   ]
   const report = await makeReport(release, { ...run, recovered, warnings })
-  // What is not finished needs its archives again.
-  // With those of releases that were given up: one that is taken up again packs again.
+  // Unfinished packages need their archives again.
+  // Archives of abandoned releases are removed: such a release packs again.
   const done = isDryRun ? packed : report.ok ? folder.packed : undefined
   if (done !== undefined) await rm(done, { recursive: true, force: true })
   if (report.ok) await output?.remove()
@@ -297,7 +297,7 @@ async function runStages(
       throw error
     },
   )
-  // What could not be restored does not take the report away.
+  // A failed restoration does not replace the report.
   const unrestored = await pins?.[Symbol.asyncDispose]().then(
     () => undefined,
     (error: unknown) => error,
@@ -406,7 +406,7 @@ function titleOf(
 }
 
 /**
- * G4: what packages are packed from. Only commits can be told apart; whatever else is in
+ * G4: the sources of packages. Only commits can be distinguished; anything else in
  * the folder may have changed since, so it is marked as different every time.
  */
 async function sourceMarks(

@@ -1,5 +1,5 @@
 /**
- * What each stage does. A stage gets what earlier stages of its package returned, and returns plain
+ * The work of each stage. A stage gets the results of earlier stages of its package, and returns plain
  * data: the journal keeps it, and a release that is resumed after a crash starts from there.
  *
  * Invariants, quoted by the tests:
@@ -105,7 +105,7 @@ export interface Release {
   recordUploads(versions: readonly string[]): Promise<void>
 }
 
-/** What the registry said before anything was done. */
+/** The registry's answer before anything was done. */
 export interface Checked {
   /** It is on the registry and is left alone (G3). */
   readonly isOld: boolean
@@ -123,7 +123,7 @@ export interface Begun {
   readonly sources: string
   /** The version that had the tag until now; null when none had. A rollback gives it back. */
   readonly previous: string | null
-  /** What a rollback must know, and a later plan may not: see B4. */
+  /** Facts for a rollback that a later plan may no longer have: see B4. */
   readonly version: string
   readonly distTag: string
   readonly registry: string
@@ -375,7 +375,7 @@ async function packFiles(
 }
 
 /**
- * What Node would import must be in the archive, also where no smoke test imports it. Anything else that is missing is
+ * Files that Node would import must be in the archive, even without a smoke test. Any other missing file is
  * a warning.
  *
  * @throws `HDL_PACK_FAILED` before the archive is uploaded.

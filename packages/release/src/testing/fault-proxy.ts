@@ -186,7 +186,7 @@ export class FaultProxy {
     await call.answer(answer, rule?.trickle)
   }
 
-  /** What the registry says, without what is hidden. */
+  /** The registry's answer, without hidden versions. */
   async #forward(call: Call): Promise<Answer> {
     const { subject, method } = call
     const answer = await this.#ask(call)

@@ -1,4 +1,4 @@
-/** What a request to a registry is about, read from its path and body. */
+/** The subject of a request to a registry, read from its path and body. */
 export interface Subject {
   readonly package?: string
   readonly version?: string

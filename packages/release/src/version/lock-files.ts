@@ -1,6 +1,6 @@
 /**
  * Lock files repeat versions and ranges of the workspace's own packages. They are changed in place, with
- * every other byte kept, so that no package manager has to be asked and nothing else is resolved anew.
+ * every other byte kept, so that no package manager has to run and nothing else is resolved again.
  */
 import { parseTree, findNodeAtLocation } from 'jsonc-parser'
 import { isScalar, parseDocument } from 'yaml'

@@ -135,7 +135,7 @@ async function changelogsOf(
   return { addedIn: await changesetCommits(root), warnings }
 }
 
-/** What a package needs and what is released with it. */
+/** The released dependencies of a package. */
 function updatedDependencies(
   planned: PlannedPackage,
   plan: ReleasePlan,
@@ -210,7 +210,7 @@ function unversioned(
   { packages }: ReleasePlan,
   problems: Problems,
 ): string[] {
-  // What an earlier prerelease was made of is listed already.
+  // Changes of an earlier prerelease are listed already.
   if (isUsed) return []
   const changed = [...bumps].filter(([, bump]) => bump !== 'none').map(([name]) => name)
   const left = changed.filter((name) => !isVersioned(packages.get(name)!))

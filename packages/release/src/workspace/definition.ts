@@ -1,4 +1,4 @@
-/** What a folder says about the workspace that it is the root of, in the words of each tool. */
+/** The workspace definitions of a root folder, in the words of each tool. */
 import path from 'node:path'
 import { isFields } from '../manifest/local-range.ts'
 import type { Workspace } from '../model.ts'
@@ -131,7 +131,7 @@ function emptyDefinition(root: string): Definition {
 
 /** Whether a folder is the root of a workspace, its own or one inside of another. */
 export async function isWorkspaceRoot(folder: string): Promise<boolean> {
-  // What is wrong there is reported when that workspace is read.
+  // Faults there are reported when that workspace is read.
   const definition = await readDefinition(folder, new Problems(folder))
   return definition !== undefined && definition.members.length > 0
 }

@@ -1,6 +1,6 @@
 /**
- * Manifests and settings, read with the line of everything that may have to be complained about.
- * What cannot be read is a problem and not an exception: the others are read all the same.
+ * Manifests and settings, read with the lines that problems refer to.
+ * An unreadable file is a problem and not an exception: the others are still read.
  */
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -130,8 +130,8 @@ const toml: Parser = (text) => {
 }
 
 /**
- * The TOML reader keeps no positions. Looking for the header and then for the key finds what people
- * write; for anything else the line of the table is said.
+ * The TOML reader keeps no positions. Searching for the header and then for the key finds the usual
+ * forms; otherwise the line of the table is reported.
  */
 function lineInToml(text: string, keys: readonly string[]): number | undefined {
   const wanted = keys.join('.')

@@ -1,4 +1,4 @@
-/** What every registry must do alike, run against each of them and a real server. */
+/** The common conformance tests of registries, run against each of them and a real server. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { isError } from '@heddle/core'

@@ -10,7 +10,7 @@ import { Monorepo } from '../support/monorepo.ts'
 import { until } from '../support/until.ts'
 
 const packages = 30
-/** Each kill starts a process anew: this many are enough to hit every stage. */
+/** Each kill starts a new process: this many are enough to hit every stage. */
 const mostKills = 8
 const seed = Number(process.env['HEDDLE_SEED'] ?? 20_261_116)
 
@@ -53,7 +53,7 @@ test(`${packages} packages, killed ${mostKills} times at random moments: each ve
     const events = 1 + Math.floor(random.next() * 150)
     if ((await release(repo.root, proxy.url, events)) !== 'killed') break
     killed++
-    // What was sent before the kill is with the registry, which may take its time on a busy machine.
+    // Requests sent before the kill are with the registry, which may take its time on a busy machine.
     await until(() => proxy.active === 0)
   }
   const ending = await release(repo.root, proxy.url, Infinity)

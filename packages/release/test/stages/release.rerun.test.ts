@@ -1,4 +1,4 @@
-/** What a second call of a release takes from the first one, and what it does again. */
+/** The parts of a release that a second call reuses, and those that it repeats. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import os from 'node:os'

@@ -1,4 +1,4 @@
-/** Two-phase releases: everything is handed in, then approved in the order of dependencies. */
+/** Two-phase releases: everything is staged, then approved in the order of dependencies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Run } from '@heddle/core'

@@ -4,7 +4,7 @@ import { startStub } from './servers.ts'
 
 export interface BuildService extends AsyncDisposable {
   readonly url: string
-  /** What GitHub Actions sets for a job that may ask for tokens. */
+  /** The variables that GitHub Actions sets for a job that may request tokens. */
   readonly env: Readonly<Record<string, string>>
   /** `METHOD path`, in order. */
   readonly calls: string[]

@@ -7,7 +7,7 @@ import { virtualKernel } from '../support/virtual-time.ts'
 const document = (name: string, version: string): string =>
   JSON.stringify({ name, versions: { [version]: {} }, _attachments: { 'a.tgz': {} } })
 
-/** A registry that says yes to everything, and tells versions of `a`. */
+/** A registry that accepts everything, and reports versions of `a`. */
 const agreeable = (): ReturnType<typeof startStub> =>
   startStub((request, response) => {
     const packument = {

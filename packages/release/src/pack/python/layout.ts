@@ -1,5 +1,5 @@
 /**
- * What our own builder may pack, and why not.
+ * The packages that our own builder may pack, and the reasons against the others.
  *
  * Building a Python package is its backend's business. Where neither `uv` nor `build` is installed,
  * packages for which all common backends do the same thing are packed without them: static metadata,

@@ -33,8 +33,8 @@ function* directoryEntries(directory: Buffer): Generator<Entry> {
 }
 
 /**
- * What a zip archive holds, from its directory, and the text of the files that are wanted, up to `most` of them. A file
- * that is not an archive holds nothing.
+ * The content of a zip archive, from its directory, and the text of the files that are wanted, up to `most` of them. A
+ * file that is not an archive holds nothing.
  *
  * Wheels are plain zip files: the directory at the end says where a file is, so only that and the wanted
  * files are read. Archives of more than 4 GB have another directory, which is not read.

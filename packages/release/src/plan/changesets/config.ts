@@ -16,7 +16,7 @@ export interface ChangesetsConfig {
   readonly updateInternalDependents: 'always' | 'out-of-range'
   /** Whether private packages get versions. */
   readonly versionsPrivate: boolean
-  /** What a minor or major release does to packages that have the package as a peer. */
+  /** The effect of a minor or major release on packages that have the package as a peer. */
   readonly peers: 'major' | 'major-when-out-of-range' | 'patch-when-out-of-range'
   /** The smallest release that a range which allows it follows. */
   readonly leastRangeBump: 'patch' | 'minor'

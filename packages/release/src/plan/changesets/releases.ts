@@ -31,7 +31,7 @@ export interface ChangesetRelease {
 interface Draft {
   readonly name: string
   bump: Bump
-  /** What the bump is applied to. */
+  /** The version to which the bump is applied. */
   base: string
   reason: string
 }

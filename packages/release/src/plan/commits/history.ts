@@ -70,7 +70,7 @@ export class History {
     this.#reverting = [...entries.keys()].filter((at) => entries[at]!.parsed.reverts.length > 0)
   }
 
-  /** What a release at this commit does not contain; everything without one. */
+  /** The commits that a release at this commit does not contain; all commits without one. */
   since(base: string | undefined): Range {
     const range = new Uint8Array(this.#entries.length).fill(1)
     const start = base === undefined ? undefined : this.#position.get(base)

@@ -8,7 +8,7 @@ import type { Tag } from '../../git/commit-log.ts'
 export interface LastRelease {
   /** The highest version that was tagged or that the manifest has. */
   readonly current: string
-  /** What the changes are counted from; undefined when it must be the whole history. */
+  /** The release from which changes are counted; undefined when it must be the whole history. */
   readonly base: TaggedRelease | undefined
   readonly isFirst: boolean
 }

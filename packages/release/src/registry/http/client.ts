@@ -146,7 +146,7 @@ export class HttpClient {
   async #exchange(request: HttpRequest, patience: Patience): Promise<HttpAnswer> {
     const { origin } = new URL(request.url)
     const { pool, permits, limiter } = this.#origin(origin)
-    // What changes something goes first: 500 polls may wait, and none of them is in a hurry.
+    // Writes go first: 500 polls may wait, and none of them is in a hurry.
     const priority = isRead(request) ? pollPriority : writePriority
     using _connection = await permits.acquire({ ...patience.options, priority })
     const turn = await limiter.pass(patience.what, patience.options)

@@ -96,7 +96,7 @@ export class AdaptiveLimiter {
    * Waits for the right to start a request.
    *
    * *Cancellation*: leaves an unused turn behind, nothing else.
-   * *Fairness*: in order of arrival, except that a refusal deals the turns anew.
+   * *Fairness*: in order of arrival, except that a refusal assigns the turns again.
    * @throws `HDL_REGISTRY_RATE` (RL6).
    */
   async pass(what: string, wait: WaitOptions = {}): Promise<Turn> {

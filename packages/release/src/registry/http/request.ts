@@ -2,9 +2,9 @@ export interface HttpRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** A function makes the body anew for each try. */
+  /** A function makes the body again for each try. */
   readonly body?: string | Uint8Array | (() => AsyncIterable<Uint8Array>)
-  /** What it is for, in messages. The method and the address when absent. */
+  /** Its purpose, in messages. The method and the address when absent. */
   readonly action?: string
   /** Whether doing it twice is the same as doing it once. GET and HEAD always are. */
   readonly idempotent?: boolean

@@ -47,7 +47,7 @@ export async function requestWithRetry(
 }
 
 /**
- * The same, and what `read` makes of the answer. What it throws decides whether there is another try (RT4).
+ * The same, returning the result of `read` for the answer. Its error decides whether there is another try (RT4).
  *
  * *Cancellation*: ends the request or the wait between two of them.
  * *Fairness*: each try takes its place behind requests that wait for a connection.

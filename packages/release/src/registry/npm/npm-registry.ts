@@ -228,7 +228,7 @@ export class NpmRegistry implements Registry {
   }
 
   /**
-   * What a user may do with a package. Registries other than the public one often do not say.
+   * The rights of a user for a package. Registries other than the public one often do not report them.
    *
    * *Cancellation*: leaves nothing behind.
    * *Fairness*: waits in line for a connection.
@@ -253,7 +253,7 @@ export class NpmRegistry implements Registry {
   }
 
   /**
-   * Sends the version, once. A version that must be approved first is handed in with `stage`.
+   * Sends the version, once. A version that must be approved first is sent with `stage`.
    *
    * *Cancellation*: ends the upload; the registry may have taken it. Read before another one.
    * *Fairness*: waits in line for a connection.
@@ -448,7 +448,7 @@ export class NpmRegistry implements Registry {
     const packument = await this.#requests.read(request, wait, ({ status, body }) =>
       status === 200 ? this.#packuments.version(body, version, wait) : undefined,
     )
-    // A version that was handed in for approval is there later than its upload.
+    // A version that was staged for approval is there later than its upload.
     if (packument !== undefined) this.#absent.delete(name)
     else this.#absent.set(name, this.#kernel.clock.now())
     return packument

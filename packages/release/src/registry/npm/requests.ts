@@ -24,11 +24,11 @@ interface WriteOptions {
   readonly otp?: string | undefined
   /** Instead of the configured one: a token for one package. */
   readonly token?: string | undefined
-  /** What is written, where it is a version. */
+  /** The written version, if it is a version. */
   readonly version?: Asked['version'] | undefined
 }
 
-/** What registries answer when they do not have a document. */
+/** The answers of registries that do not have a document. */
 const notFound = new Set([404, 405, 410])
 
 /** Requests to one registry, with its token, and errors that name it. */

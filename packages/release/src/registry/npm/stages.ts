@@ -25,7 +25,7 @@ interface StagePage {
 
 const perPage = 100
 
-/** Staged publishing of npm: versions that are handed in and become public when they are approved. */
+/** Staged publishing of npm: versions that are staged and become public when they are approved. */
 export class NpmStages implements Stages {
   readonly #requests: NpmRequests
 
@@ -63,7 +63,7 @@ export class NpmStages implements Stages {
     }
   }
 
-  /** What is no longer listed after a lost answer has been decided: a read shows how. */
+  /** A version that is no longer listed after a lost answer was approved or rejected: a read shows which. */
   async approve(id: string, options: Decision = {}): Promise<void> {
     const url = stagedUrl(this.#requests.url, id, 'approve')
     await this.#decide(id, { method: 'POST', url, action: `approving stage ${id}` }, options)

@@ -46,7 +46,7 @@ export function collaboratorsUrl(base: string, name: string): string {
   return join(base, `-/package/${escaped(name)}/collaborators?format=cli`)
 }
 
-/** Where a version is handed in for approval. */
+/** The address for staging a version. */
 export function stagePackageUrl(base: string, name: string): string {
   return join(base, `-/stage/package/${escaped(name)}`)
 }

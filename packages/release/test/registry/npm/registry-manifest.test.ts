@@ -29,7 +29,7 @@ const written = {
   _private: 'left by a tool',
 }
 
-/** What the registry would get of a version from `npm publish`, without what only npm knows. */
+/** The document that the registry would get from `npm publish`, without the fields that only npm knows. */
 async function sentByNpm(folder: string): Promise<Record<string, unknown>> {
   const bodies: unknown[] = []
   await using stub = await startStub(async (request, response) => {
