@@ -1,5 +1,5 @@
 /**
- * What goes into an analysis and what comes out of it.
+ * The input and the output of an analysis.
  *
  * `analyze()` reads the files once, lowers them, and hands the same program to the race rules, the
  * blocking rules and the inventory. Files that import each other are always analysed together, because
@@ -16,8 +16,8 @@ export interface AnalyzeOptions {
   /** Absolute paths of the files of the program, in any order. */
   readonly files: readonly string[]
   /**
-   * Files whose findings are wanted, absolute; absent is all. What has nothing to do with them is not
-   * analysed: what is found in them is the same, only equal findings elsewhere are not there to be numbered
+   * Files whose findings are wanted, absolute; absent is all. Unrelated files are not
+   * analysed: the findings in these files are the same, only equal findings elsewhere are not there to be numbered
    * before them. It is passed over with a cache, which is for all files.
    */
   readonly wanted?: readonly string[] | undefined
@@ -32,11 +32,11 @@ export interface AnalyzeOptions {
   /** Text that is newer than the file on disk: an open editor, standard input. By absolute path. */
   readonly overlays?: ReadonlyMap<string, string>
   readonly signal?: AbortSignal
-  /** What earlier runs have read and lowered, for watching: only what changed is read and lowered again. */
+  /** Files that earlier runs have read and lowered, for watching: only changed files are read and lowered again. */
   readonly cache?: AnalysisCache
   /**
    * The process is for this analysis and ends with it: where several threads analyse, V8 may then be
-   * told to compile less, which concerns everything in the process.
+   * set to compile less, which affects everything in the process.
    */
   readonly ownsProcess?: boolean
   /**

@@ -79,7 +79,7 @@ export interface Fix {
   readonly effort: 'simple' | 'moderate' | 'complex'
 }
 
-/** What the explorer has to force to see it happen. */
+/** The order that an explorer has to force to make it happen. */
 export interface ScheduleConstraint {
   /** Task A is held here … */
   readonly hold: SourceSpan

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
  * Leaves out V8's last optimising compiler in this process, for good.
  *
  * It is for a process in which several threads analyse once: each of them compiles the same, for code
- * that is not run long enough to give it back (docs/decisions/0327). Everything in the process is
+ * that does not run long enough to pay for it (docs/decisions/0327). Everything in the process is
  * concerned, so it is the choice of who owns the process.
  */
 export function compileLightly(): void {

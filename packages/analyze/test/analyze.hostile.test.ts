@@ -1,4 +1,4 @@
-/** Input that is not written by hand: a clear message, and nothing lost from the rest. */
+/** Unusual input: a clear message, and nothing lost from the rest. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'

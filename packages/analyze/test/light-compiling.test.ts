@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 const module = new URL('../src/light-compiling.ts', import.meta.url).href
 
-/** What V8 tells about its compilers when a function has been called very often. */
+/** V8's trace of its compilers for a function that has been called very often. */
 function traceOf(setting: string): readonly string[] {
   const program = `
     const { compileLightly } = await import(${JSON.stringify(module)})

@@ -1,6 +1,6 @@
 /**
  * The findings that were there before: a project with a hundred of them can start today and see only
- * what is new.
+ * new ones.
  *
  * I1. The file names findings by fingerprint, without lines: it changes only when findings do.
  * I2. Entries of files that were not looked at are kept as they are, and are never called fixed.

@@ -1,4 +1,4 @@
-/** Whether the caller of a function expects to go on before it is finished. */
+/** Whether the caller of a function expects to continue before the function has finished. */
 import type { FunctionUnit } from '../ir/program.ts'
 
 const callbackNames = /^_?(?:cb|callback|done|next)$/

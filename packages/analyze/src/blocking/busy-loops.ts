@@ -16,7 +16,7 @@ import { isFunction, isLoop, pathTo, walk } from './syntax.ts'
 const candidate =
   /\bwhile\s*\((?:[^()]|\([^()]*\))*(?:Date\.now|performance\.now|hrtime|getTime)|\b(?:while\s*\(\s*(?:true|1|!0|![\w$.]+)\s*\)|for\s*\(\s*;\s*;\s*\))/y
 
-/** More of them are in generated code, which is not repaired by hand. */
+/** Generated code may have more of them, and is not repaired by hand. */
 const maxCandidates = 500
 
 export function* busyLoopsIn(file: FileUnit, roots: RootFinder): Generator<Blocking> {

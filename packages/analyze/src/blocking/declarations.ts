@@ -1,8 +1,8 @@
 /**
- * What a name was declared as, found by looking outwards from where it is used.
+ * The declaration of a name, found by searching outwards from where it is used.
  *
  * The lowering has scopes of its own, but they hold values for race rules; here the declaring
- * expression itself is wanted.
+ * expression itself is needed.
  */
 import type { BindingPattern, Expression, Node, ParamPattern } from 'oxc-parser'
 import { keyName } from '../ir/nodes.ts'

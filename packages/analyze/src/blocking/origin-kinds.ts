@@ -7,7 +7,7 @@ import type { SourceEntry } from '../models/model.ts'
 export type Origin =
   | { readonly kind: 'bounded' }
   | { readonly kind: 'unknown' }
-  /** What a caller of a public function hands in. */
+  /** An argument that a caller of a public function passes. */
   | { readonly kind: 'input'; readonly unit: FunctionUnit; readonly name: string }
   | {
       readonly kind: 'source'

@@ -239,7 +239,7 @@ export class OriginFinder {
     for (const { node, value, isMore } of assignedIn(around, name, file.parsed.text)) {
       if (path.includes(node)) continue
       const origin = this.#within(file, around, value, path, depth)
-      // What is put together from chunks has no limit, though each of them has one.
+      // A value put together from chunks has no limit, though each chunk has one.
       const all = isMore && origin.kind === 'source' ? { ...origin, limit: undefined } : origin
       worstYet = worse(worstYet ?? bounded, all)
       asked += 1
@@ -262,7 +262,7 @@ export class OriginFinder {
       : undefined
   }
 
-  /** What a listener gets: `socket.on('message', (data) => …)`. */
+  /** The argument of a listener: `socket.on('message', (data) => …)`. */
   #heard(unit: FunctionUnit): SourceEntry | undefined {
     if (unit.role !== 'event' || unit.parent === undefined) return undefined
     const site = unit.parent.calls.find(({ callbacks }) =>

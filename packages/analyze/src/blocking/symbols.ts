@@ -18,7 +18,7 @@ interface OwnerType {
 
 const maxDepth = 4
 const languageMethods = new Set(['sort', 'toSorted', 'push', 'unshift'])
-/** What an object is taken for by how it is used, when its type is not known. */
+/** The type that an object is assumed to have by its use, when its type is not known. */
 const request = { module: 'global', type: 'Request' } as const
 const list = { module: 'language', type: 'Array' } as const
 const guessedOwners = [request, list]

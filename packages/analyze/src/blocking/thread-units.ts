@@ -6,7 +6,7 @@ import type { CallSite, FileUnit, FunctionUnit, Program } from '../ir/program.ts
 import { jobPlace } from './jobs.ts'
 import type { ModuleFinder } from './modules.ts'
 
-/** What only the thread's side of a channel needs, taken from `worker_threads`. */
+/** The names of `worker_threads` that only the thread's side of a channel needs. */
 const workerSide =
   /\{[^{}]*\b(?:parentPort|workerData)\b[^{}]*\}\s*(?:from|=\s*(?:await\s+)?(?:require|import)\s*\()\s*['"](?:node:)?worker_threads['"]/
 
@@ -56,7 +56,7 @@ export function threadOnlyUnits(
   return inThread
 }
 
-/** What is called from threads only is in threads only, and so is what is written inside of it. */
+/** A function that is called only from threads runs only in threads, and so do the functions inside it. */
 function addWhatRunsThere(inThread: Set<FunctionUnit>, program: Program): void {
   const inside = new Map<FunctionUnit, FunctionUnit[]>()
   for (const unit of program.units) {

@@ -37,7 +37,7 @@ export interface Config {
   readonly failOn?: FailOn
 }
 
-/** What is wrong with a file, and what was probably meant. */
+/** A fault of a file, with a suggestion. */
 export interface ConfigProblem {
   readonly problem: string
   readonly suggestion?: string | undefined

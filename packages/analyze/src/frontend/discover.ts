@@ -3,7 +3,7 @@
  *
  * A file that is named is always taken. In folders and globs, `node_modules`, `dist`, `.git` and what
  * git ignores is left out, as are declarations. Links are followed, every folder and file is taken
- * once, so loops of links end. What cannot be read is reported and does not stop the rest.
+ * once, so loops of links end. Unreadable files are reported and do not stop the rest.
  */
 import { lstatSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import type { Dirent, Stats } from 'node:fs'

@@ -22,7 +22,7 @@ export function isTypeScript(file: string): boolean {
  * The readings to try, most likely first; the one with the fewest errors is taken.
  *
  * JavaScript is read with JSX, which no other JavaScript can be mistaken for. A script may return at
- * its top or use names that modules reserve. What is left has types in it: most of Flow reads as
+ * its top or use names that modules reserve. Other files have types in them: most of Flow parses as
  * TypeScript.
  */
 export function readingsOf(file: string): readonly [Reading, ...Reading[]] {

@@ -7,7 +7,7 @@
  *
  * Open levels: brackets and `${`. Chains: what recurses without a bracket (`!!!a`, `a => b => c`,
  * `x = y = z`, `a ? b : c ? d : e`, `new new X`, `if (a) if (b)`); they end with the statement or at a
- * comma. `else` and `<` may go on after both, so they count until their level is closed. Brackets
+ * comma. `else` and `<` may follow both, so they count until their level is closed. Brackets
  * left open in strings and comments are counted for the whole text, because in JSX an apostrophe or
  * `//` may be text, and what looks hidden is code.
  *

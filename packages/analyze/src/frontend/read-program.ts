@@ -1,5 +1,5 @@
 /**
- * From paths to trees: every file is read and parsed, or told why not.
+ * From paths to trees: every file is read and parsed, or reported with the reason.
  *
  * Trees are kept in a cache between runs when there is one. A file is read again when its size or its
  * times have changed, so a watcher may miss an event without the result being wrong.
@@ -88,7 +88,7 @@ function readOne(file: string, { root, texts, cache }: ReadOptions): ReadFile {
   const source = texts.of(file)
   if ('reason' in source) {
     const { reason, message } = source
-    // What is made from other files is left out like the output of a build: that is not a gap.
+    // A file generated from other files is left out like the output of a build: that is not a gap.
     const isIncomplete = reason !== 'generated'
     const kind = reason === 'too-large' ? 'too-large' : 'unreadable'
     return { stamp, parsed: undefined, diagnostics: [{ kind, file: name, message, isIncomplete }] }

@@ -68,7 +68,7 @@ export class SourceTexts {
     return 'text' in source ? source.text : undefined
   }
 
-  /** What was read of these files, for a caller that has no access to this object. */
+  /** The text that was read of these files, for a caller that has no access to this object. */
   known(files: readonly string[]): ReadonlyMap<string, Source> {
     return new Map(files.map((file) => [file, this.of(file)]))
   }

@@ -2,7 +2,7 @@
  * Guards that have a key: they keep out callers with the same key, and no others.
  *
  * A name of a guard is followed by ` by ` and the number of the key when the key is known at run time
- * only. What is one for all keys is not protected by it.
+ * only. State shared by all keys is not protected by it.
  */
 import type { Location } from '../ir/locations.ts'
 

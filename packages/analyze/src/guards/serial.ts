@@ -55,7 +55,7 @@ export class Serial {
     const { graph } = host
     if (graph === undefined) return undefined
     const reservation = this.#reservations.during(host, site)
-    // What one caller has reserved of its own argument does not keep out a caller with another one.
+    // A reservation of one caller's own argument does not keep out a caller with another argument.
     if (reservation !== undefined && reservation.scope !== 'parameter')
       return reservationName(reservation)
     const chain = this.chainAt(graph, site)

@@ -1,6 +1,6 @@
 /**
- * What must be so while the program runs. Not opinions: each line is something the code relies on
- * and no code checks for it.
+ * Conditions that must hold while the program runs. Not opinions: each line is something the code relies on
+ * and no code checks.
  */
 import { compare } from '../blocking/find-blocking.ts'
 import type { LoopModel } from '../blocking/find-blocking.ts'

@@ -45,7 +45,7 @@ export interface FileSection {
   readonly risk: readonly Risk[]
 }
 
-/** A finding, as a section tells it. */
+/** A finding in the form of a section. */
 export interface Risk {
   readonly level: Level
   readonly rule: string
@@ -72,7 +72,7 @@ export interface WorkItem {
   readonly note?: string
   /** It costs by the size of its input, and nothing says that this is large. */
   readonly isVague?: true
-  /** What a function of the program does that is called here. */
+  /** The work of a function of the program that is called here. */
   readonly inside?: readonly WorkItem[]
 }
 

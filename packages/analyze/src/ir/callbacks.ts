@@ -2,7 +2,7 @@
  * Which callee runs its callback when.
  *
  * By name, because these names mean the same everywhere: `map` runs its function before it returns,
- * `then` later, `on` at every event. What is not in the table runs later.
+ * `then` later, `on` at every event. Callbacks of functions outside of the table run later.
  */
 import type { CallbackRole } from './program.ts'
 

@@ -99,7 +99,7 @@ function roleIn(
   isAwaited: boolean,
 ): CallbackRole {
   const isOwn = objectText === '' || objectText === 'this'
-  // What an async function does after its first await is done only when a caller waits for it.
+  // Code of an async function after its first await has run only when a caller awaits it.
   if (isOwn && (!given.async || isAwaited) && cx.file.ownCallbacks.runsAtOnce(name, index))
     return 'sync'
   const named = roleOf(name, objectText, values[0]?.literal === 'string')

@@ -7,7 +7,7 @@ import type { HostLowering } from './host.ts'
 import { unwrap } from './nodes.ts'
 import type { Value } from './values.ts'
 
-/** Lowers a condition so that control goes on at one of two blocks. Leaves no current block. */
+/** Lowers a condition so that control continues at one of two blocks. Leaves no current block. */
 export function lowerCondition(
   cx: HostLowering,
   node: Expression,

@@ -323,11 +323,11 @@ export function awaitValue(
   }
   cx.suspend(kind, start, end, joins, value.reads)
   if (value.tail !== undefined) {
-    // What follows runs when the continuations have run, not beside them.
+    // The following code runs after the continuations, not beside them.
     if (value.isTailOptional !== true) cx.unreachable()
     cx.link(value.tail, cx.current)
   }
-  // What a remote call answers is no longer a read of what it was asked with.
+  // The result of a remote call is not a read of its arguments.
   const reads =
     joins.length > 0
       ? value.reads?.filter((access) => access.location.scope === 'external')

@@ -27,7 +27,7 @@ export type WriteKind = 'set' | 'fill' | 'rmw' | 'reset' | 'null' | 'drop' | 'ap
 /** A branch that a read decides. */
 export interface Check {
   readonly branch: Branch
-  /** Where it goes on when the location is there; absent when the condition does not say. */
+  /** Where control continues when the location is present; absent when the condition does not say. */
   readonly whenPresent: Block | undefined
   readonly whenAbsent: Block | undefined
   /** For a call: where control continues when the answer is true, and when it is not. */

@@ -42,7 +42,7 @@ export interface FileLowering {
   readonly prototypes: ReadonlySet<string>
   /** Names of functions that the settings call guards: they run what they are given alone. */
   readonly guards: ReadonlySet<string>
-  /** What runs the functions it is given at once, by its own code. */
+  /** Functions whose own code runs their callback at once. */
   readonly ownCallbacks: OwnCallbacks
   /** Variables of functions that the functions inside them share. */
   readonly sharedVariables: SharedVariables
@@ -85,7 +85,7 @@ export interface Frame {
 /** Deeper trees are cut: the stack of this process is finite. Real code stays below a hundred. */
 const maxDepth = 600
 
-/** What is stored in a field says which class it is of. */
+/** A stored value decides the class of a field. */
 function learnType(location: Location, value: Value): void {
   const owner = location.class
   if (owner === undefined) return

@@ -74,7 +74,7 @@ export function lowerBody(cx: HostLowering, node: AnyFunction, exit: Block | und
   return unknown
 }
 
-/** What a listener or a synchronous visitor returns is not waited for. */
+/** The result of a listener or a synchronous visitor is not awaited. */
 function isVoidRole(unit: FunctionUnit): boolean {
   return (
     unit.role === 'sync' ||

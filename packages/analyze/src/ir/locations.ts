@@ -5,10 +5,10 @@
  * itself does so on the same instance. Paths have at most three fields. Entries of containers have
  * the key as a value number: the same number is the same entry, another one may be the same.
  *
- * Every file has a table of its own, so lowering it is about nothing else. Linking looks at all of them as
- * one, and what it adds is not in any of theirs.
+ * Every file has a table of its own, so lowering a file affects no other file. Linking sees all tables as
+ * one, and its additions are in none of them.
  *
- * I1. One object per location of a file: they are compared by identity. What is outside of the process may
+ * I1. One object per location of a file: they are compared by identity. State outside of the process may
  *     be named in several files; the first of them is canonical.
  * I2. A key is unlike that of any other location of the process, except where it is the same thing outside.
  *
@@ -21,7 +21,7 @@ export type LocationScope =
   | 'module'
   | 'instance'
   | 'closure'
-  /** A field of an object that was handed in. */
+  /** A field of an object that was passed as an argument. */
   | 'parameter'
   | 'entry'
   | 'external'

@@ -13,8 +13,8 @@ export function isRepeatedIn(unit: FunctionUnit, outer: FunctionUnit): boolean {
 }
 
 /**
- * A variable of the host itself: every run of the host has its own, so two runs never meet at it. What
- * meets there are the functions inside the host, each with the others.
+ * A variable of the host itself: every run of the host has its own, so two runs never meet at it. Only
+ * the functions inside the host share it.
  */
 export function isOwnVariable(location: Location, host: FunctionUnit): boolean {
   for (let at = location; ; at = at.parent)

@@ -1,4 +1,4 @@
-/** What functions return, as far as it is kept somewhere: a field, a variable, an entry of a container. */
+/** Values that functions return, as far as they are stored in a field, a variable or an entry of a container. */
 import type { Location } from './locations.ts'
 import type { CallSite, FunctionUnit } from './program.ts'
 import type { Value } from './values.ts'

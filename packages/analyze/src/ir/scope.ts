@@ -17,7 +17,7 @@ export interface Binding {
   /** The function it is declared in. */
   readonly unit: FunctionUnit
   readonly typeName: string | undefined
-  /** What it holds, as far as the lowering has come. */
+  /** The value it holds, as far as the lowering has come. */
   value: Value
   assignments: number
   function: FunctionUnit | undefined

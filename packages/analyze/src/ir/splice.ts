@@ -12,7 +12,7 @@
  *
  * I1. Events of the function itself stay where they are, and are the same objects. Copies are new objects
  *     that belong to the function they are written in.
- * I2. What was put in between is a copy of a graph without copies in it, so the order of functions does not matter.
+ * I2. An insertion is a copy of a graph without copies in it, so the order of functions does not matter.
  * I3. `unsplice` gives back the graph as lowering has made it.
  */
 import { Block, noBlocks } from './graph.ts'
@@ -24,7 +24,7 @@ import type { CallSite, FunctionUnit, Suspension } from './program.ts'
 import { combine, unknown } from './values.ts'
 import type { Value } from './values.ts'
 
-/** What is larger is not a helper, and has windows of its own. */
+/** A larger function is not a helper, and has windows of its own. */
 const maxBlocks = 40
 const maxEvents = 100
 const maxSetterBlocks = 6
@@ -67,7 +67,7 @@ const originals = new WeakMap<Event, Event>()
 /** For blocks that were cut: their earlier successors. */
 const nextBefore = new WeakMap<Block, readonly Block[]>()
 
-/** Where a block goes on as it is written: what was cut off it is a part of it, and copies are not there. */
+/** The successor of a block in the source: the part that was cut off counts, copies do not. */
 export function nextOf(block: Block): readonly Block[] {
   return nextBefore.get(block) ?? block.next
 }
@@ -390,7 +390,7 @@ class Copy {
     this.#isSetter = isSetter(callee)
   }
 
-  /** Makes room for a block. What refers to it can be copied once all have begun. */
+  /** Makes room for a block. References to it can be copied once all blocks have begun. */
   begin(block: Block, id: number): Block {
     const made = new Block(id, block.cleanup, block.isLoopBody)
     made.isThrowing = block.isThrowing
@@ -549,7 +549,7 @@ class Copy {
   }
 }
 
-/** What is computed from an argument was computed from what that was read from. */
+/** A value computed from an argument depends on the origin of that argument. */
 function computedFrom(value: Value, argument: Value | undefined): Value {
   return argument === undefined ? unknown : combine(value, argument)
 }

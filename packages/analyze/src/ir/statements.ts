@@ -174,7 +174,7 @@ function lowerReturn(cx: HostLowering, argument: Node | null, start: number, end
     call.isJoined = true
     call.isReturned = true
   }
-  // With a `finally` around it the function goes on at once: nothing is waited for here.
+  // With a `finally` around it the function continues at once: nothing is awaited here.
   if (pending.length > 0 && cx.frame.finallies.length === 0) cx.suspend('call', start, end, pending)
   const { exit } = cx.frame
   if (value.tail !== undefined && exit !== undefined) cx.link(value.tail, exit)
@@ -394,7 +394,7 @@ function lowerSwitch(cx: HostLowering, node: SwitchStatement, label: string | un
 
 /**
  * `finally` is lowered twice: once for what falls through, once for what leaves early. With one copy
- * an early `return` would seem to go on behind the statement.
+ * an early `return` would seem to continue behind the statement.
  */
 function lowerTry(cx: HostLowering, node: TryStatement): void {
   const { frame } = cx

@@ -83,7 +83,7 @@ function derivedOf(reads: Value['reads'], from: Value['from'], isAwaited: boolea
   return isAwaited ? { reads, from, isAwaited } : { reads, from }
 }
 
-/** What a call has answered: no longer a read of what it was asked with, except outside of us. */
+/** The result of a call: not a read of its arguments, except outside of the program. */
 export function answered(value: Value): Value {
   if (value.calls === undefined) return derived(value)
   const reads = value.reads?.filter((access) => access.location.scope === 'external')

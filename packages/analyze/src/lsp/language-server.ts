@@ -4,7 +4,7 @@
  *   created ── initialize ──▶ ready ── shutdown ──▶ ended
  *      └──────────── exit ───────┴──────── exit ──────┴──▶ gone
  *
- * L1. One analysis at a time. What changes meanwhile starts one more after it, however much it is.
+ * L1. One analysis at a time. Changes during an analysis start one more after it, however many they are.
  * L2. The text of an open document wins over the file until the document is closed.
  * L3. The list of a file is sent when it differs from the one sent last; a file that has no findings any
  *     more gets an empty one.
@@ -19,7 +19,7 @@ import type { Finding } from '../finding.ts'
 import { actionsFor, rangeOf, toDiagnostic, uriOf } from './diagnostics.ts'
 import type { CodeAction, Range } from './diagnostics.ts'
 
-/** What an analysis has found. */
+/** The result of an analysis. */
 export interface ServerResult {
   /** Absolute: the files of findings are relative to it. */
   readonly root: string

@@ -2,8 +2,8 @@
  * Flags that are set once and say that something has ended: closed, aborted, cancelled, superseded.
  *
  * A *latch* is a location whose writes outside of construction all set the same way: to `true`, or to a
- * value where there was none. One place that sets it back may exist, the one that begins anew. The name
- * of the flag is not looked at.
+ * value where there was none. One place may reset it, the one that starts again. The name
+ * of the flag does not matter.
  *
  * I1. Every answer is computed once and does not change.
  */
@@ -36,7 +36,7 @@ export class Latches {
   }
 
   #find(location: Location): readonly Access[] {
-    // The class of an object that was handed in is not known: its field may be that of any class.
+    // The class of an argument object is not known: its field may be that of any class.
     const isOpen =
       location.scope !== 'instance' && location.depth - Number(location.scope !== 'parameter') > 0
     const writes = isOpen ? this.#uses.writesOfField(location.field) : this.#uses.writesOf(location)

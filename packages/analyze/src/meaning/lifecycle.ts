@@ -1,5 +1,5 @@
 /**
- * What a location holds, by what the program does with it and never by what it is called.
+ * The kind of value in a location, decided by its use and never by its name.
  *
  * A *handle* is something that the program gives back somewhere: a method of the release protocol is
  * called on it (`close`, `destroy`, `unsubscribe`, …) or it is passed to `clearTimeout` and its like.

@@ -114,7 +114,7 @@ export class Catalogue {
     return this.#find(symbol, ({ kind }) => kind === 'offload') as OffloadEntry | undefined
   }
 
-  /** What this call's result comes from. */
+  /** The source of this call's result. */
   source(symbol: CalledSymbol): SourceEntry | undefined {
     return this.#find(symbol, ({ kind }) => kind === 'source') as SourceEntry | undefined
   }
@@ -136,7 +136,7 @@ export class Catalogue {
     return this.#properties.get(`${owner}.${property}`)
   }
 
-  /** What a listener of `owner` gets for an event: `socket`, `message`. */
+  /** The argument that a listener of `owner` gets for an event: `socket`, `message`. */
   sourceEvent(event: string, owner: string): SourceEntry | undefined {
     return this.#events.get(`${owner}.${event}`) ?? this.#events.get(`*.${event}`)
   }

@@ -1,5 +1,5 @@
 /**
- * What a model says about code that is not in the program: functions of Node, of the language and of
+ * The model of code that is not in the program: functions of Node, of the language and of
  * packages. Models are data (`models/*.json` of this package, and files that users name in their
  * configuration), so that a package can be described without changing the analyzer.
  */
@@ -17,7 +17,7 @@ export const tags = [
 
 export type Tag = (typeof tags)[number]
 
-/** What a call does that holds the loop. Each kind belongs to one rule. */
+/** The ways in which a call holds the loop. Each kind belongs to one rule. */
 export const blockingKinds = [
   'sync-io',
   'sync-process',
@@ -55,7 +55,7 @@ export type Cost = (typeof costs)[number]
 /** The operand whose size decides: an argument, the object it is called on, or what is spread. */
 export type CostInput = number | 'receiver' | 'spread'
 
-/** What an entry is about. */
+/** The calls that an entry matches. */
 export interface CallPattern {
   /** `node:fs`, a package, `global` for globals, `language` for methods of built-in types. */
   readonly module: string
@@ -115,7 +115,7 @@ export interface BoundEntry extends CallPattern {
   readonly kind: 'bound'
 }
 
-/** What a call gives is of this type of the same module (or of `from`): how methods are recognised. */
+/** The result of a call has this type of the same module (or of `from`): this is how methods are recognized. */
 export interface ReturnsEntry extends CallPattern {
   readonly kind: 'returns'
   readonly returns: string

@@ -24,7 +24,7 @@ export interface PartContext {
   readonly useTypes?: ((program: Program) => Promise<readonly Diagnostic[]>) | undefined
   /** The number of its first function. Default 0. */
   readonly firstUnit?: number | undefined
-  /** What earlier runs have lowered. */
+  /** Files that earlier runs have lowered. */
   readonly known?: LoweredFiles | undefined
   readonly clock: Clock
 }

@@ -70,7 +70,7 @@ function byPlace(a: UnnamedFinding, b: UnnamedFinding): number {
   return compare(a.file, b.file) || a.line - b.line || compare(a.rule, b.rule)
 }
 
-/** What concerns the whole program comes last. */
+/** Diagnostics of the whole program come last. */
 function byFile(a: Diagnostic, b: Diagnostic): number {
   if (a.file === undefined || b.file === undefined)
     return Number(a.file === undefined) - Number(b.file === undefined)

@@ -82,7 +82,7 @@ async function runInThreads(
   try {
     return await Promise.all(parts.map((part) => results.get(part)!))
   } catch (error) {
-    // Said as it is said without threads.
+    // The same error as without threads.
     signal?.throwIfAborted()
     throw error
   }

@@ -7,7 +7,7 @@
  *
  * It lets through more than the pattern does: assertions about single places (`\b`, `^` and `$` with
  * `m`) and lookbehinds are passed as if they held, a lookahead is both passed and entered, a
- * backreference is its group once more. What it finds is therefore a candidate, and the step counting
+ * backreference is its group once more. Its result is therefore a candidate, and the step counting
  * matcher decides.
  *
  * I1  A way without input uses the way back of each loop at most once: a second turn would have
@@ -23,7 +23,7 @@ import type { ParsedPattern, RegExpTree } from './tree.ts'
 const maxPositions = 500
 /** How often one node is looked at from one state: "several" needs two, loops a few more. */
 const maxVisits = 4
-/** Turns of a bounded loop above its minimum that are told apart. More would only be more of the same. */
+/** Turns of a bounded loop above its minimum that are distinguished. More would add nothing. */
 const maxSpareTurns = 2
 
 export interface Automaton {

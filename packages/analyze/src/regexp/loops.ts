@@ -1,6 +1,6 @@
 /**
- * What the loops of a pattern say about it before anything is built: most patterns are seen to be
- * harmless here, for a hundredth of what the automaton costs.
+ * Facts about the loops of a pattern that are known before anything is built: most patterns are found
+ * harmless here, for a hundredth of the cost of the automaton.
  */
 import type { RegExpTree } from './tree.ts'
 

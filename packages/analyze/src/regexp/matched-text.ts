@@ -1,4 +1,4 @@
-/** What a pattern asks about a place in the text that it is matched with. */
+/** Conditions of a pattern on a position in the matched text. */
 import { contains, lineEnds, wordCharacters } from './charset.ts'
 
 /** Indexed by position: the character that starts there, and -1 after the end. */

@@ -86,7 +86,7 @@ export class StepMatcher {
         const groups = this.#registers.subarray(2, this.#program.captureCount)
         return { match: [start, end, ...groups], steps: this.#steps, isCut: false }
       }
-      // What it has written since its last choice is still there.
+      // Its writes since its last choice are still there.
       this.#undo(0)
     }
     return { match: undefined, steps: this.#steps, isCut: false }
@@ -219,7 +219,7 @@ export class StepMatcher {
     return at
   }
 
-  /** Where the text goes on, `failed` or `cut`. */
+  /** Where the text continues, `failed` or `cut`. */
   #seldom(operation: number, operand: number, pc: number, at: number): number {
     const text = this.#text
     switch (operation) {
@@ -261,7 +261,7 @@ export class StepMatcher {
     }
   }
 
-  /** Where the text goes on after what the group has matched, or `failed`. */
+  /** Where the text continues after the match of the group, or `failed`. */
   #backReference({ groups, ignoresCase, isBackward }: BackReference, at: number): number {
     const group = groups.find(
       (index) =>

@@ -1,5 +1,5 @@
 /**
- * The alphabet of a pattern: characters that no set of it tells apart are one letter. Sets become
+ * The alphabet of a pattern: characters that no set of it distinguishes are one letter. Sets become
  * bit masks over the letters, so that "can one character be read by all of these" is an AND.
  */
 import { contains, rangesOf } from './charset.ts'

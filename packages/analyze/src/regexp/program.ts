@@ -12,7 +12,7 @@
  * | endTurn          | number of the loop     | its `turn`          |
  * | start, end       | 1 for every line       |                     |
  * | word             | 1 for "not"            |                     |
- * | look             | 1 for "not"            | where it goes on    |
+ * | look             | 1 for "not"            | where it continues  |
  * | back             | number of the reference |                    |
  * | setLoop          | number of the loop     | number of the set   |
  * | giveBack         |                        |                     |

@@ -1,5 +1,5 @@
 /**
- * What is known about a pattern as soon as it is parsed, kept because the same pattern is asked about
+ * Facts about a pattern that are known as soon as it is parsed. Kept because the same pattern is queried
  * for every place that uses it, and judged for several sorts of input.
  */
 import { hasEndlessLoop, hasOneWayRound, isAnchored } from './loops.ts'

@@ -168,7 +168,7 @@ class Lowering {
 
   /** The set is made when it is asked for: many patterns are judged by their loops alone. */
   #setNode(node: SetElement, modes: Modes): RegExpTree {
-    // What cannot be modelled is said at once.
+    // A pattern that cannot be modelled is reported at once.
     let made = this.#mayHoldStrings ? this.#set(node, modes) : undefined
     const make = (): CharSet => this.#set(node, modes)
     return {

@@ -14,7 +14,7 @@ import { accessNames, classWords, count, firstFew, stepsOf } from './words.ts'
 export function markdownReport(report: Report): string {
   const shown = shownFindings(report)
   const sections = shown.map((finding) => findingSection(finding, report.source))
-  // What was found about a target says more than what there is.
+  // Findings about a target say more than its inventory.
   const quiet = shown.length === 0 ? report.surveys : []
   const surveys = quiet.map((survey) => surveySection(survey, report.source, report.belowLevel))
   return `${[...sections, ...surveys, closing(report)].join('\n\n')}\n`

@@ -1,4 +1,4 @@
-/** What every format is made from: the findings after baseline, suppressions and level. */
+/** The common input of all formats: the findings after baseline, suppressions and level. */
 import type { AnalysisStats, Diagnostic } from '../analysis.ts'
 import type { Finding, Level } from '../finding.ts'
 import type { SourceLines } from './source-lines.ts'
@@ -34,7 +34,7 @@ export interface Report {
   readonly stats: AnalysisStats
   /** How many were left out because their level is below the threshold. */
   readonly belowLevel: number
-  /** Whether findings are told apart by a baseline. */
+  /** Whether a baseline splits the findings into known and new. */
   readonly hasBaseline: boolean
   /** Whether people want to see what is in the baseline as well. Programs always get it. */
   readonly showsKnown: boolean

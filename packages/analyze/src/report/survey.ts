@@ -1,6 +1,6 @@
 /**
- * What there is to say about code in which no race was found: what it shares, with whom, and where it lets
- * others run. Whoever reviews a function wants to see that, not only that nothing was found.
+ * A summary of code in which no race was found: its shared state, the other users, and the places where it lets
+ * other code run. A reviewer needs that, not only the absence of findings.
  */
 import type { Checkpoint, SharedAccess, SharedState } from '../finding.ts'
 import { HeldGuards } from '../guards/held.ts'

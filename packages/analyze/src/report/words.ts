@@ -55,7 +55,7 @@ function accessName(access: SharedAccess, file: string): string {
   return own === file ? `${access.function}:${line}` : `${access.function} (${own}:${line})`
 }
 
-/** What is used twice in a row is named once: `connect:12, 14`. */
+/** A name that is used twice in a row is written once: `connect:12, 14`. */
 export function accessNames(accesses: readonly SharedAccess[], file: string): string[] {
   const names = new Set(accesses.map((access) => accessName(access, file)))
   return [...names]

@@ -87,7 +87,7 @@ function askedIn(model: Model, location: Location, host: Host): Access | undefin
     const check = other
       .accessesOf(location)
       .find(({ access }) => access.op === 'read' && access.checks.length > 0)
-    // What it calls is asked by itself.
+    // The callee is checked by itself.
     if (check === undefined || check.access.isInitial || isCopy(check.access)) continue
     const isWaiting = other.calls.some(
       ({ event }) => (event.name === 'once' || event.name === 'on') && !isCopy(event),

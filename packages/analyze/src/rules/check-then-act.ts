@@ -83,7 +83,7 @@ function isPutBack(location: Location, { write, actBlock }: Window): boolean {
   )
 }
 
-/** What is written is the answer of one run that all callers share: each writes the same. */
+/** The written value is the answer of one run that all callers share: each writes the same. */
 function isSharedAnswer(model: Model, { value }: Access): boolean {
   const sources = [...(value?.calls ?? []), ...(value?.from ?? [])]
   return sources.some((site) => site.targets.some((target) => model.isSingleFlight(target)))
@@ -339,8 +339,8 @@ function kindOfState(model: Model, location: Location, window: Window): StateKin
 }
 
 /**
- * What is written was made of an argument and not of an answer, and is not returned: it is not a memo, which
- * is the same whoever writes it, but follows the order of the calls.
+ * The written value depends on an argument and not on an answer, and is not returned: so it is not a memo, whose value
+ * does not depend on the writer, but follows the order of the calls.
  */
 function isOrdered({ value, owner }: Access): boolean {
   if (owner.returned.length > 0) return false
@@ -383,7 +383,7 @@ function isMark({ kind, location, owner, start, end }: Access): boolean {
  */
 function isDoneOnce({ graph }: Host, { check, write, actBlock, suspensions }: Window): boolean {
   const { access } = check
-  // What a handler of errors notes is not the end of the work.
+  // A note written by an error handler is not the end of the work.
   if (ownerIn(write) !== ownerIn(access) || actBlock.cleanup === 1) return false
   const isForEffect = suspensions.some(
     ({ kind, joins }) =>
@@ -409,7 +409,7 @@ function isDoneOnce({ graph }: Host, { check, write, actBlock, suspensions }: Wi
   })
 }
 
-/** What the check lets through makes a handle or a timer: a second one replaces the first. */
+/** The code behind the check makes a handle or a timer: a second one replaces the first. */
 function repeatsInside(model: Model, host: Host, { branch }: Window): boolean {
   return host.written.some(
     ({ location, accesses }) =>
@@ -433,7 +433,7 @@ function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, windo
   if (kind === 'value' || kind === 'end' || kind === 'entry') return 'note'
   if (kind === 'running' && access.checks.some((one) => one.isIdentity)) return 'note'
   if (isCalledInTurn(unit) || window.branch.isLoop) return 'note'
-  // What a listener or timer writes comes from somewhere else, at a time of its own.
+  // A write of a listener or timer comes from somewhere else, at a time of its own.
   const { role } = ownerIn(window.write)
   const isElsewhere =
     (role === 'event' || role === 'timer' || role === 'interval') &&

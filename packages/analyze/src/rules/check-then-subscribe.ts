@@ -169,7 +169,7 @@ function topicsOf(text: string): number {
   return bits
 }
 
-/** What a subscription is about: 0 when its event says nothing that is known. */
+/** The topic of a subscription: 0 when its event is not known. */
 function topicOf(subscription: CallSite): number {
   const text = textOf(subscription, 80)
   return topicsOf(text.slice(text.indexOf('(')).split('=>')[0] ?? '')

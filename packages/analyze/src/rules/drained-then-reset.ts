@@ -1,6 +1,6 @@
 /**
  * H506 drained then reset: a container is walked or handed over, a suspension follows, and then the
- * whole container is emptied. What others have put in meanwhile is thrown away unseen.
+ * whole container is emptied. Entries that other code added during the suspension are lost.
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'

@@ -1,6 +1,6 @@
 /**
  * H408 drained while open: a function that ends something waits for the work that is registered, and only
- * then it removes the listener that registers more (or gives back what that work uses). What is registered
+ * then it removes the listener that registers more (or gives back what that work uses). Work registered
  * during the wait is missed.
  */
 import type { Access, Event } from '../ir/graph.ts'
@@ -32,7 +32,7 @@ export function drainedWhileOpen(model: Model): Draft[] {
   return drafts
 }
 
-/** What is asked about a function that ends something: once for each function, when it is needed. */
+/** Facts about a function that ends something: computed once for each function, when needed. */
 interface Ending {
   readonly model: Model
   readonly host: Host

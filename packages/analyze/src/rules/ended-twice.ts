@@ -1,6 +1,6 @@
 /**
  * H212 ended twice: two events of one handle both come when it ends (`error` and then `close`), and the
- * listeners of both of them count the end or call the caller back, without looking whether the other one has.
+ * listeners of both of them count the end or call the caller back, without checking whether the other one has.
  *
  * A timer that gives the handle back itself is such an event too: the end of the handle follows it. A promise
  * is settled once however often it is tried, so `resolve` and `reject` are not meant here.
@@ -73,7 +73,7 @@ function keyOf({ owner }: CallSite, handle: string): string {
 
 const path = /^[\w$#]+(?:\s*\.\s*[\w$#]+)*$/
 
-/** What the listener is added to: names only, so that two listeners of one function are on one object. */
+/** The handle to which the listener is added: names only, so that two listeners of one function are on one object. */
 function handleOf(site: CallSite): string | undefined {
   const text = site.owner.file.parsed.text.slice(site.start, Math.min(site.end, site.start + 200))
   const handle = text.split(/\s*\??\.\s*(?:on|once|addListener)\s*\(/, 1)[0]!.trim()

@@ -154,7 +154,7 @@ function readAfter(model: Model, host: Host, call: At<CallSite>): Access | undef
   return undefined
 }
 
-/** What is put into a batch is sent, and waited for, with the batch. */
+/** An entry of a batch is sent, and awaited, with the batch. */
 function isBatched(site: CallSite): boolean {
   return /pipeline|multi\b|transaction|batch|\btx\b/i.test(textOf(site, 120))
 }

@@ -103,7 +103,7 @@ function readyingOf(
   return suspension?.op === 'suspend' && site !== undefined ? { site, suspension } : undefined
 }
 
-/** What makes it ready was started in the same expression that stores it. */
+/** The call that makes it ready is in the same expression that stores it. */
 function isStartedBy(store: Access, site: CallSite): boolean {
   return store.start <= site.start && site.end <= store.end
 }

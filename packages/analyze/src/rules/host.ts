@@ -41,7 +41,7 @@ export class Host {
     return (this.#contains & content.write) !== 0
   }
 
-  /** It calls something that may go on after its own suspension. */
+  /** It calls something that may continue after its own suspension. */
   get callsLate(): boolean {
     return (this.#contains & content.lateCall) !== 0
   }
@@ -50,7 +50,7 @@ export class Host {
     return (this.#known ??= sortEvents(this.unit, this.graph, this.#indirect))
   }
 
-  /** What it does to each location. */
+  /** Its effects on each location. */
   get groups(): readonly Group[] {
     return this.#sorted.groups
   }

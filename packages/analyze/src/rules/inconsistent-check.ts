@@ -27,7 +27,7 @@ import type { RulePage } from '../explain/page.ts'
 
 /** Functions that look before they act, before it counts as what the program believes. */
 const enoughFunctions = 2
-/** What is done in more places is a utility of the component. */
+/** A call in more places is a utility of the component. */
 const mostSites = 24
 
 type Act = At<CallSite | Access>

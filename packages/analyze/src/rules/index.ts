@@ -185,7 +185,7 @@ function placeOf({ act }: Draft): string {
 }
 
 /**
- * What a function does is also seen in the graphs of its callers. An act that is reported with a check of the
+ * The effects of a function are also in the graphs of its callers. An act that is reported with a check of the
  * same function is not reported with one of a caller as well, and no pair is reported twice.
  */
 function withoutCopies(rule: string, drafts: readonly Draft[]): readonly Draft[] {
@@ -209,7 +209,7 @@ function isCopied({ check, act, suspensions }: Draft): boolean {
   return suspensions.length === 0 && areOfOneCopy(check, act)
 }
 
-/** Rules about writes. What a function that is called does with a handle, it may look at by itself. */
+/** Rules about writes. A callee may check a handle itself. */
 const following: ReadonlySet<string> = new Set([
   'H101',
   'H205',

@@ -34,7 +34,7 @@ export class Indirect {
 
   #askedBy({ targets, isSpliced }: CallSite): readonly Location[] {
     const [first] = targets
-    // What it looks at is seen behind it.
+    // Its own checks are visible behind it.
     if (first === undefined || isSpliced) return none
     if (targets.length === 1) return this.#readsOf(first)
     const found = targets.flatMap((target) => this.#readsOf(target))

@@ -6,8 +6,8 @@ import type { Host } from './host.ts'
 import type { Model } from './model.ts'
 
 /**
- * What the functions do that a host calls, and those that it waits for do later. It says at once that
- * nothing happens to a location, which is the answer mostly, and the walk along paths is left out.
+ * The effects of the functions that a host calls, and the later effects of those that it awaits. It answers at once
+ * when nothing happens to a location, which is usual, and saves the walk along paths.
  */
 export class InnerEffects {
   readonly #model: Model

@@ -1,9 +1,9 @@
 /**
- * H210 invalidated while loading: a task waits for an answer and stores it, without looking whether
- * another function has emptied the place meanwhile. What was to be forgotten is back.
+ * H210 invalidated while loading: a task waits for an answer and stores it, without checking whether
+ * another function has emptied the place in between. The removed value is back.
  *
  * The function that empties has to be one that callers use for just that: it is reached from outside, it
- * is not part of the task, and it does not store anew itself.
+ * is not part of the task, and it does not store a new value itself.
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'

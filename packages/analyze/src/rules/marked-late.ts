@@ -1,6 +1,6 @@
 /**
  * H406 marked late: a function that ends something waits first and sets the mark that refuses new work
- * only afterwards. What is accepted during the wait is missed.
+ * only afterwards. Work accepted during the wait is missed.
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'

@@ -111,7 +111,7 @@ export class Model {
     return (this.#readers ??= new Readers(this.program, this.summaries))
   }
 
-  /** What locations hold, by what is done with it. */
+  /** The kinds of values in locations, decided by their use. */
   get lifecycles(): Lifecycles {
     return (this.#lifecycles ??= new Lifecycles(this.program))
   }

@@ -1,6 +1,6 @@
 /**
  * H311 outlives its subscription: a subscriber starts work that delivers later, and hands back nothing that
- * would end it. When the subscription is ended, or begun anew with other inputs, the old work continues and
+ * would end it. When the subscription is ended, or restarted with other inputs, the old work continues and
  * delivers all the same.
  *
  * Two protocols have this form: the function of an `Observable`, whose answer is the teardown, and the
@@ -83,7 +83,9 @@ function from(
   return undefined
 }
 
-/** What only listens to a promise has nothing to end; who gets the subscriber may add what ends the work. */
+/**
+ * A callback that only listens to a promise has nothing to end; the receiver of the subscriber may add the teardown.
+ */
 function startsWork(host: Host, subscriber: FunctionUnit): boolean {
   const inside = host.calls.filter(({ event }) => isWithin(event.owner, subscriber))
   const isSubscriber = ({ location }: Value): boolean =>

@@ -41,7 +41,7 @@ function triggersOf(model: Model): Map<FunctionUnit, CallSite[]> {
   return triggers
 }
 
-/** What a round runs: the callback itself, and what it starts. */
+/** The work of a round: the callback itself, and the functions it starts. */
 function workOf(model: Model, timer: CallSite): FunctionUnit[] {
   const found: FunctionUnit[] = []
   for (const { unit } of timer.callbacks) {

@@ -77,7 +77,7 @@ function from(host: Host, { access: look }: Located, check: Check): Passing | un
   const way = overSuspension(host.graph, at, (event) => event === work)
   const suspension = way?.suspensions[0]
   if (suspension?.kind !== 'await' || !isPreparing(suspension)) return undefined
-  // What is cleared when the work has ended says "busy", and who finds it busy may well pass.
+  // A mark that is cleared when the work has ended means "busy", and a caller that finds it busy may well pass.
   const isCleared = overSuspension(
     host.graph,
     at,
@@ -86,7 +86,7 @@ function from(host: Host, { access: look }: Located, check: Check): Passing | un
   return isCleared === undefined ? { mark, suspension, work } : undefined
 }
 
-/** What the one that finds the mark does at once, without a look at anything else. */
+/** The work that the call which finds the mark does at once, without another check. */
 function workAfter(host: Host, block: Block): CallSite | undefined {
   const answer = ask(
     host.graph,

@@ -1,4 +1,4 @@
-/** What rules about one location in one function have in common. */
+/** Code shared by the rules about one location in one function. */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'

@@ -45,7 +45,7 @@ function isLimit({ args }: CallSite): boolean {
   return args.some(({ literal }) => literal === 'number')
 }
 
-/** What it answers is given back somewhere, or is stored where the program keeps handles. */
+/** Its result is released somewhere, or is stored where the program keeps handles. */
 function isHandleMaker(model: Model, host: Host, site: CallSite): boolean {
   if (isLimit(site) || model.lifecycles.isRelease(site)) return false
   if (model.lifecycles.makesHandle(site)) return true

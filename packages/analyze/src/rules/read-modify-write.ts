@@ -1,6 +1,6 @@
 /**
  * H501 read-modify-write over a suspension: `x += await y`, or a snapshot that is taken, changed and
- * written back. What others wrote in between is lost.
+ * written back. Writes of other calls in between are lost.
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -41,7 +41,7 @@ function inHost(
       continue
     for (const old of access.value?.reads ?? []) {
       if (old.location.canonical !== location) continue
-      // What was found absent and then replaced is H101's: nothing of the old value is in the new one.
+      // A value that was found absent and then replaced belongs to H101: the new value contains nothing of the old one.
       if (old.checks.length > 0 && location.scope !== 'external' && !isMadeOf(access, old)) continue
       const read = accesses.find((one) => one.access === old)
       if (read === undefined) continue

@@ -46,7 +46,7 @@ export class Readers {
   of(location: Location): readonly FunctionUnit[] {
     const parts = [location, ...this.#parts.of(location.id)]
     const found = new Set(parts.flatMap((part) => this.#uses.hostsOf(part)))
-    // What is added on the way is gone through as well: who asks may be asked.
+    // Hosts found on the way are searched too: a caller may have callers.
     for (const host of found) {
       for (const field of this.#gotten.get(host) ?? [])
         for (const other of this.#uses.hostsOf(field)) found.add(other)

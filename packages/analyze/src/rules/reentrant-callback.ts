@@ -1,6 +1,6 @@
 /**
  * H104 re-entrancy: a location is checked, then listeners or a callback run *now*, then it is written.
- * What they call may come back here and pass the same check.
+ * These may call the same function and pass the same check.
  */
 import type { Access } from '../ir/graph.ts'
 import type { CallSite } from '../ir/program.ts'

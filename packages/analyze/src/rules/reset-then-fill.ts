@@ -47,7 +47,7 @@ function from(model: Model, host: Host, location: Location, reset: Located): Dra
   )
   const fill = way?.event as Access | undefined
   if (way === undefined || fill === undefined || fill.owner.role === 'event') return undefined
-  // What was saved before is put back.
+  // The value saved before is put back.
   if (fill.value?.location?.canonical === location) return undefined
   if (way.block.cleanup === 1 && isOfOldValue(fill, location)) return undefined
   const end = { block: way.block, event: fill }

@@ -104,7 +104,7 @@ export function listenedTo(model: Model, { callee, owner }: CallSite): Location 
     )?.location
 }
 
-/** What a listener runs, at once or by a timer, that stores the handle anew without any look before. */
+/** A function that a listener runs, at once or by a timer, and that stores a new handle without a check. */
 function restartIn(model: Model, unit: FunctionUnit, location: Location): CallSite | undefined {
   const inside = unit.file.units.filter((one) => one.host === unit.host && isWithin(one, unit))
   const isLooking = unit.host.graph!.blocks.some(({ events }) =>
@@ -249,7 +249,7 @@ function from(
   const { access } = store
   if (access.op !== 'write' || access.kind !== 'set' || access.isInitial || !isMade(access))
     return undefined
-  // What a run of a callback keeps for itself ends with what that run has handed out.
+  // A variable that belongs to one run of a callback ends with the handles of that run.
   const outer = isOwnVariable(location, host.unit) ? location.unit! : host.unit
   if (isInListener(access.owner, outer)) return undefined
   const isTiming = isTimer(access.value)

@@ -119,7 +119,7 @@ function isOperation(model: Model, access: Access): boolean {
   return value.fresh === 'promise' || value.tail !== undefined || isPromise
 }
 
-/** What the caller has handed in, stored where another function reaches it to end it. */
+/** An argument of the caller, stored where another function reaches it to end it. */
 function isGivenHandle(model: Model, { op, isInitial, kind, value, location }: Access): boolean {
   if (op !== 'write' || isInitial || kind !== 'set') return false
   const given = value?.location

@@ -111,7 +111,7 @@ function unlookedWay(
     states: 2,
     start: 0,
     step(event, state) {
-      // What other listeners do is their own: without this, each walks through all of them.
+      // Other listeners are skipped: without this, each walks through all of them.
       if (!isWithin(ownerIn(event), listener)) return stop
       if (stores.has(event)) return state === 1 ? found : stop
       if (event.op === 'suspend') return event.joins.length > 0 ? 1 : state
@@ -180,7 +180,7 @@ function isBeside(answer: Location, question: Location): boolean {
   return isComponentState(answer) && baseOf(answer) === baseOf(question)
 }
 
-/** What is stored is an argument of the function, as it came in. */
+/** The stored value is an unchanged argument of the function. */
 function isFromCaller(access: Access, host: Host): boolean {
   const { op, kind, isInitial, value, owner, end } = access
   if (op !== 'write' || kind !== 'set' || isInitial || ownerIn(access) !== host.unit) return false

@@ -1,6 +1,6 @@
 /**
- * A wait that a stopping function takes back: the timer, or whatever was handed a callback and answered
- * with something to take it back by. What would have run after it does not run.
+ * A wait that a stopping function cancels: a timer, or a call that took a callback and returned
+ * a handle to cancel it. The code after the wait does not run.
  */
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import type { Location } from '../ir/locations.ts'

@@ -2,7 +2,7 @@
  * H503 torn pair: two locations that are changed together elsewhere are changed on different sides of a
  * suspension here. In between, one says one thing and the other another.
  *
- * What belongs together is mined from the program: entries with the same key of two containers that are
+ * Pairs are mined from the program: entries with the same key of two containers that are
  * written in one region, or fields that are emptied together in several places.
  */
 import type { Access } from '../ir/graph.ts'
@@ -35,7 +35,7 @@ interface Pair {
   readonly second: Access
 }
 
-/** What is stored together belongs together; what is removed together need not be stored together. */
+/** Locations stored together belong together; locations removed together need not be stored together. */
 function pairKey(first: Access, second: Access, isStored = isStore(first)): string {
   const a = sharedContainerOf(first.location.canonical)?.id ?? 0
   const b = sharedContainerOf(second.location.canonical)?.id ?? 0

@@ -58,7 +58,7 @@ export function isIdentityCheck(event: Event): boolean {
   )
 }
 
-/** State is looked at, or a function is asked, and the answer decides. What a call has answered is not state. */
+/** State is checked, or a function is called, and the answer decides. The result of a call is not state. */
 export function isLook(event: Event): boolean {
   if (event.op === 'call') return event.checks.length > 0
   return event.op === 'read' && event.checks.length > 0 && !isAnswer(event.location.canonical)

@@ -3,8 +3,8 @@ import type { Location } from '../ir/locations.ts'
 import { isStore } from './effects.ts'
 
 /**
- * What is in the text of a function, in bits, whether or not it is reached: so that no caller has to walk a
- * graph again to find out that it has nothing of the kind.
+ * The content of a function's text, in bits, whether or not it is reached: so that no caller has to walk a
+ * graph again to find that it contains nothing of the kind.
  */
 export const content = {
   write: 1,
@@ -15,7 +15,7 @@ export const content = {
   clear: 8,
   /** Writes to entries of more than one container. */
   severalContainers: 16,
-  /** A call of something that may go on after its own suspension. */
+  /** A call of something that may continue after its own suspension. */
   lateCall: 32,
 } as const
 

@@ -5,7 +5,7 @@ import type { Effects } from './effects.ts'
 const few = 8
 
 /**
- * What happens to each location in one phase, in the order in which it was met.
+ * The effects on each location in one phase, in the order in which it was met.
  *
  * Callers take it over as a whole, one after the other; single locations are asked for in few of them.
  * So it is two lists, and a map is made only for the first question about a long one.

@@ -1,5 +1,5 @@
 /**
- * What a function does to one location, and how far away it does it.
+ * The effects of a function on one location, and their distance in calls.
  *
  * A helper that touches a hundred locations and has a thousand callers would leave a hundred thousand
  * copies of the same few facts. So an effect does not know its callers, only its distance: seen from
@@ -9,7 +9,7 @@
  */
 import type { Access } from '../ir/graph.ts'
 
-/** Calls between a function and an effect of it. What is farther away is dropped. */
+/** Calls between a function and an effect of it. Effects farther away are dropped. */
 const maxDistance = 5
 
 export class Effect {

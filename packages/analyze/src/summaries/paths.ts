@@ -16,7 +16,7 @@ export interface Position {
   readonly index: number
 }
 
-/** What a step says about an event: go on in a state, give this way up, or this is it. */
+/** The answer of a step about an event: continue in a state, give this path up, or found. */
 export const stop = -1
 export const found = -2
 
@@ -60,7 +60,7 @@ class Walk {
   begin(places: number): void {
     this.length = 0
     if (this.#marks.length < places || this.#mark === 0xffff_ffff) this.#makeRoom(places * 2)
-    // What walks before this one have marked has a smaller number.
+    // Marks of earlier walks have a smaller number.
     this.#mark++
   }
 

@@ -38,7 +38,7 @@ export class Phase {
   /** An access of the function itself. */
   note(access: Access): void {
     const location = access.location.canonical
-    // What a function keeps in its own variables is none of its caller's, nor what it alone is handed.
+    // A function's own variables do not concern its caller, nor does an argument that it alone gets.
     if (location.scope === 'parameter' && location.parent?.isCommon !== true) return
     if (isOwnVariable(location, access.owner.host)) return
     const place = this.#placeOf(location)
@@ -50,7 +50,7 @@ export class Phase {
     if (!known.covers(access)) this.#effects[place] = known.and(Effects.of(access))
   }
 
-  /** What a function that is called does. The second call of the same one adds nothing. */
+  /** The effects of a callee. The second call of the same function adds nothing. */
   include(inner: EffectsByLocation): void {
     if (inner.size === 0 || this.#isIncluded(inner)) return
     const { locations, effects } = inner

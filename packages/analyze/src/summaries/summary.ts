@@ -1,5 +1,5 @@
 /**
- * What a function does to shared locations, in order: before its first suspension, and after it.
+ * The effects of a function on shared locations, in order: before its first suspension, and after it.
  *
  * Summaries are computed callees first and contain those of the callees, so a caller never looks
  * deeper than one call. Inside a component of mutual recursion they are computed twice, which is
@@ -7,8 +7,8 @@
  *
  * I1. `before` happens in the region of the caller. Nothing in `after` does.
  * I2. Sizes are bounded: what is beyond is dropped, so a summary may miss effects but not invent them.
- * I3. The effects of what is called are made before those of its callers. What no code calls is seldom
- *     asked about, so its effects are made when it is; all that it calls is ready by then. This needs that
+ * I3. The effects of a callee are made before those of its callers. A function without callers is seldom
+ * needed, so its effects are made on request; its callees are ready by then. This needs that
  *     every target of a call has the call among its callers (I2 of the program).
  */
 import type { Block, Graph } from '../ir/graph.ts'
@@ -138,7 +138,7 @@ class SummaryMaker {
   }
 
   #add(unit: FunctionUnit, graph: Graph, isFirst: boolean, isRecursive: boolean): void {
-    // What the others of a component will turn out to do is not known yet.
+    // The effects of the other functions in a component are not known yet.
     const contains = this.#look(unit, graph, isFirst) | (isRecursive ? content.lateCall : 0)
     const suspends = !graph.suspends ? 'never' : canEndEarly(graph) ? 'maybe' : 'always'
     const isAsync =
@@ -152,8 +152,8 @@ class SummaryMaker {
   }
 
   /**
-   * What has been put into graphs is content of theirs. What a setter stores is written by those who call
-   * it, with what they pass; where all of them are known, it writes nothing itself.
+   * Functions inserted into graphs are part of their content. A setter's value is written by its
+   * callers, with their arguments; where all of them are known, it writes nothing itself.
    */
   note(all: readonly Spliced[], isSetter: (unit: FunctionUnit) => boolean): void {
     for (const { unit, callees, blocks } of all) {
@@ -242,7 +242,7 @@ class SummaryMaker {
     )
   }
 
-  /** What a graph does, in the phases in which it does it. */
+  /** The effects of a graph, in their phases. */
   meetEffects(graph: Graph): void {
     const { before, after } = this
     const reached = phasesOf(graph)

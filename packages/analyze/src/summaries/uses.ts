@@ -1,5 +1,5 @@
 /**
- * Who uses a location: noted while every graph is walked for its summary, so that no rule has to walk
+ * The users of a location: recorded while every graph is walked for its summary, so that no rule has to walk
  * all of them again to find the few places where a location is used.
  */
 import type { Access, Block, Graph } from '../ir/graph.ts'
@@ -33,7 +33,7 @@ export class Uses {
     if (access.op === 'write') this.#writes.add(id, { access, host, graph, block, index })
   }
 
-  /** What a host writes is written by others, and noted there. */
+  /** Writes of this host are made by other functions, and recorded there. */
   hide(host: FunctionUnit): void {
     this.#hidden.add(host)
   }

@@ -37,7 +37,7 @@ export function lastLineOf(parsed: ParsedFile, line: number): number {
     }
     if (!isNode(item)) continue
     const from = parsed.lineAt(item.start).line
-    // What ends before the line, or begins after it, has nothing that begins on it.
+    // A node that ends before the line, or begins after it, contains none that begins on it.
     if (from > line || parsed.lineAt(item.end).line < line) continue
     if (from === line) last = Math.max(last, parsed.lineAt(endOf(item) ?? item.start).line)
     for (const value of Object.values(item)) {

@@ -38,7 +38,7 @@ export function problemsOf(directive: PlacedDirective, today: string): UnnamedFi
   return found
 }
 
-/** What can be seen only after everything was analysed. */
+/** Problems that are known only after everything was analysed. */
 export function unused(rule: string, directive: PlacedDirective): UnnamedFinding {
   const message = `\`heddle-ignore ${rule}\` suppresses nothing: ${rule} reports nothing here`
   const sketch = `// heddle-ignore ${rule} -- ${directive.reason}`
@@ -77,7 +77,7 @@ function problem(
     checkpoints: [],
     trace: [],
     evidence: [],
-    // What suppresses nothing is most likely not needed any more.
+    // A suppression without effect is most likely no longer needed.
     fixes: rule === 'S101' ? [remove, repair] : [repair, remove],
     key: rules.join(','),
   }

@@ -1,12 +1,12 @@
 /**
  * Calls whose meaning only the compiler knows.
  *
- * Linking follows names: imports, classes, fields with a declared class. What is left are methods of
- * values that came from somewhere: a parameter, a call, an element of a list. The compiler knows their
+ * Linking follows names: imports, classes, fields with a declared class. The rest are methods of
+ * values whose origin is not named: a parameter, a call, an element of a list. The compiler knows their
  * types. A method of the program becomes a target; one of a package, of Node or of the language
  * becomes the external symbol that models and guards know it by.
  *
- * I1. What was linked by names stays as it is; a guess is replaced by what the compiler says.
+ * I1. Links by name stay; a guess is replaced by the answer of the compiler.
  */
 import path from 'node:path'
 import type { Asked, SymbolsByFile } from '../frontend/types/types-protocol.ts'
@@ -131,7 +131,7 @@ function moduleOf(origin: Exclude<Origin, { kind: 'program' }>): string {
   }
 }
 
-/** Views of a type that only the compiler tells apart. */
+/** Views of a type that only the compiler distinguishes. */
 function plainType(container: string): string {
   return container.replace(/^Readonly(?=Array$|Map$|Set$)/, '').replace(/^(\w+)Constructor$/, '$1')
 }

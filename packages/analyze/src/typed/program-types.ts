@@ -1,5 +1,5 @@
 /**
- * What the compiler knows about a program, asked once and again only where it may have changed.
+ * The compiler's knowledge about a program, requested once and again only where it may have changed.
  *
  * I1. The compiler has the texts that the analysis has: it gets every one that changed.
  * I2. An answer is used again only for the same text and the same positions, and only when no other
@@ -78,7 +78,7 @@ export class ProgramTypes {
   }
 
   /**
-   * What the names at positions of files mean, as they were read last.
+   * The meaning of the names at positions of files, in the text that was read last.
    *
    * *Cancellation*: none of its own; see {@link TypesThread.ask}.
    * *Fairness*: for one caller at a time.

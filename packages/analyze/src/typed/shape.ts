@@ -2,7 +2,7 @@ import type { ParsedFile } from '../frontend/parse.ts'
 import { walkFile, type TreeNode } from './walk.ts'
 
 /**
- * What other files can see of a file's types: its text without the bodies of functions.
+ * The part of a file's types that other files can see: its text without the bodies of functions.
  *
  * Known limit: the result of a function without `async` and without a declared type depends on its
  * body. Its callers in other files are then asked about again only when they change themselves.

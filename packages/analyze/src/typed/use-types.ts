@@ -5,7 +5,7 @@ import { linkByTypes, openCallsOf, questionsOf } from './link-by-types.ts'
 import type { ProgramTypes } from './program-types.ts'
 
 /**
- * Links what only the compiler knows, and tells what it did not know.
+ * Adds the links that only the compiler knows, and reports the ones it did not know.
  *
  * *Cancellation*: none of its own; a request to the compiler ends after its limit.
  */

@@ -7,7 +7,7 @@
  *
  * A save is several events, a checkout is thousands: a program that reacts to each one works on half of it.
  *
- * I1. What is noted is in exactly one batch, or the batch says that it is more than it names.
+ * I1. Each change is in exactly one batch, or the batch says that it has more changes than names.
  * I2. Bounded: a batch names at most `maximumNames` paths.
  */
 import { Gate, systemKernel } from '@heddle/core/lowlevel'

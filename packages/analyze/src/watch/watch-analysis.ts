@@ -4,7 +4,7 @@
  *   select ─▶ watch its folders ─▶ analyse ─▶ tell ─▶ wait for changes ─▶ select …
  *
  * I1. The folders are watched before they are read: a change during an analysis starts another one.
- * I2. One analysis at a time. What changes meanwhile waits and is handled at once, however much it is.
+ * I2. One analysis at a time. Changes during an analysis wait and are handled together, however many they are.
  * I3. An analysis that fails is reported and the watch continues: the next save may repair it.
  */
 import path from 'node:path'
@@ -35,7 +35,7 @@ export interface WatchOptions {
 /**
  * Watches until the signal ends it.
  *
- * *Cancellation*: resolves; a run that is under way ends between files and is not told.
+ * *Cancellation*: resolves; a run that is under way ends between files and is not reported.
  * *Fairness*: none needed.
  */
 export async function watchAnalysis(options: WatchOptions): Promise<void> {

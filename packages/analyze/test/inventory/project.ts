@@ -1,4 +1,4 @@
-/** A small service with everything an inventory tells apart. */
+/** A small service with everything that an inventory distinguishes. */
 export const service: Readonly<Record<string, string>> = {
   'src/server.ts': `import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'

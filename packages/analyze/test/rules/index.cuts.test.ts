@@ -22,7 +22,7 @@ const unseen: readonly Unseen[] = [
   // The value of the flag goes through a setter, and the continuation through another.
   { cut: 'setters', mechanisms: ['closed while opening'], styles: ['then', 'callback'] },
   { cut: 'getters', mechanisms: ['closing is not marked before it waits'] },
-  // What a function does with a handle, or with the text of its own, is looked at in that function alone.
+  // Uses of a handle, or of the function's own text, are judged in that function alone.
   {
     cut: 'act in a callee',
     mechanisms: [

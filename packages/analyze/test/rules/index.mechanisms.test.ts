@@ -11,9 +11,9 @@ import type { Home } from '../support/mechanisms.ts'
 import { findIn, isComplete } from '../support/races.ts'
 
 const unseen: readonly (readonly [mechanism: string, home: Home])[] = [
-  // A listener on a local name of a handle is not followed to the field of an object that is handed in.
+  // A listener on a local name of a handle is not followed to the field of an object that is passed as an argument.
   ['end of the old one hits the new one', 'parameter'],
-  // What is given back through an object that is handed in is not known to be used by others.
+  // A handle released through an argument object is not known to be used by other functions.
   ['work is registered while the rest is waited for', 'parameter'],
 ]
 

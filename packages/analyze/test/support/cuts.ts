@@ -12,7 +12,7 @@ export const cuts = [
   'setters',
   /** Conditions ask getters. */
   'getters',
-  /** What comes after the first suspension is in a function that is called there. */
+  /** The code after the first suspension is in a function that is called there. */
   'act in a callee',
   /** The first suspension and what comes after it are in a function that is waited for. */
   'wait and act in a callee',

@@ -1,7 +1,7 @@
 /** Programs of several files that use each other, and edits of them, for property tests. */
 import fc from 'fast-check'
 
-/** What one piece of a file is, with a number for its names and the file and the piece it uses. */
+/** The kind of one piece of a file, with a number for its names and the file and the piece it uses. */
 export interface Piece {
   readonly kind: keyof typeof pieces
   readonly name: number

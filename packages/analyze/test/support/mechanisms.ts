@@ -3,7 +3,7 @@
  *
  * A mechanism is a small component: state and functions that use it. `$name` is a piece of its state,
  * `@name(…)` a call of another function of it, and a line `await x = f(…)` is a suspension. The same
- * mechanism becomes a class, a closure, variables of a module, an object that is handed in, and so on,
+ * mechanism becomes a class, a closure, variables of a module, an argument object, and so on,
  * and its suspensions become `await`, `.then` or a callback. What finds one of them by its meaning finds
  * all of them.
  */

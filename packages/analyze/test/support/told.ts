@@ -4,7 +4,7 @@ import type { Location } from '../../src/ir/locations.ts'
 import type { FunctionUnit } from '../../src/ir/program.ts'
 import type { Catalogue } from '../../src/models/catalogue.ts'
 
-/** All that an analysis tells, except how long it took. */
+/** The whole output of an analysis, except how long it took. */
 export function told({ findings, diagnostics, files, stats, extentOf }: Analysis): unknown {
   const { ms: _, ...counts } = stats
   return { findings, extents: findings.map(extentOf), diagnostics, files, counts }

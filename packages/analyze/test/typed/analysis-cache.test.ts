@@ -64,7 +64,7 @@ test('a warm run has the findings of a cold run, after every save', async (t) =>
     const cold = await analyze(options)
     assert.deepEqual(toldWithProgram(warm, catalogue), toldWithProgram(cold, catalogue))
     assert.equal(warm.stats.types, 'typescript-7')
-    // What is handed out with a program is not there for the next run; what this one lowers is.
+    // Files handed out with a program are not there for the next run; files that this one lowers are.
     assert.deepEqual(told(await analyze({ ...options, keepsProgram: false, cache })), told(cold))
     most = Math.max(most, warm.findings.length)
   }

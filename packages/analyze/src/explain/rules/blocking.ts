@@ -1,6 +1,6 @@
 import { source, type PageStep, type RulePage } from '../page.ts'
 
-/** What happens to other callers is the same for all of them. */
+/** The effect on other callers is the same for all of them. */
 function held(by: string): readonly PageStep[] {
   return [
     ['A', 'a request arrives, its handler runs'],

@@ -1,6 +1,6 @@
 import { HeddleError } from '@heddle/core'
 
-/** What was asked for, as it was written. */
+/** The target as it was written. */
 export type TargetSpec =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'lines'; readonly path: string; readonly from: number; readonly to: number }

@@ -6,7 +6,7 @@
  * where nothing was, about what looks like the call of a method.
  *
  * I1. Answers are about the texts that the compiler has: an update forgets those it makes doubtful.
- * I2. A wrong guess costs time only. What was not guessed is asked when it is wanted.
+ * I2. A wrong guess costs time only. Everything else is asked when it is needed.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { isMinified } from '../minified.ts'
@@ -23,7 +23,7 @@ export class AskedAhead {
   readonly #types: TypeSource
   readonly #overlays: Map<string, string>
   readonly #known = new Map<string, Known>()
-  /** What was asked last about the text as it is. */
+  /** The last questions about the current text. */
   readonly #asked = new Map<string, readonly number[]>()
   #rest: string[]
 
@@ -74,7 +74,7 @@ export class AskedAhead {
 
   #guess(file: string): readonly number[] {
     const text = this.#overlays.get(file) ?? readText(file)
-    // What the analysis leaves out is not worth a guess, and may take the compiler seconds.
+    // Files that the analysis leaves out are not worth a guess, and may take the compiler seconds.
     return text.length > largestGuess || isMinified(text) ? [] : likelyCalls(text)
   }
 }

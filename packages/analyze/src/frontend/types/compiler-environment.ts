@@ -12,7 +12,7 @@ const mostFiles = 2000
 const leastMemory = 4 * 1024 ** 3
 
 /**
- * Who has set one of the two has thought about both, and is left alone.
+ * A user who has set one of the two has thought about both, and keeps the setting.
  *
  * @param memory Bytes that can still be used, also where a container has less than the machine.
  */

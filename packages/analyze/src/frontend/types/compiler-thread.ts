@@ -1,8 +1,8 @@
 /**
  * The thread in which the compiler is asked: its answers are waited for without blocking the loop.
  *
- * A request to the compiler is synchronous, so messages are taken from the port by hand: between two of
- * them, the thread asks ahead.
+ * A request to the compiler is synchronous, so the thread takes messages from the port itself, and between two of
+ * them it asks ahead.
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { openTypes } from '../open-types.ts'

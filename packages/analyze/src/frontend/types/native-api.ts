@@ -115,7 +115,7 @@ export class NativeSession {
   }
 }
 
-/** What has failed before, or is over already, need not end well. */
+/** A session that has failed or has ended need not end well. */
 function quietly(action: () => unknown): void {
   try {
     action()

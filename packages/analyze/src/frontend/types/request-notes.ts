@@ -21,7 +21,7 @@ export class RequestNotes {
     Atomics.store(this.#words, 1, pid ?? 0)
     Atomics.add(this.#words, 0, 1)
     try {
-      // After the note: who ends it sees either this request, or none that goes on.
+      // After the note: the side that ends it sees either this request, or none that continues.
       if (this.isOver) throw new Error('Nobody waits for an answer.')
       return request()
     } finally {

@@ -20,7 +20,7 @@ export type ToTypes =
   | ({ readonly kind: 'update' } & TypesUpdate)
   | { readonly kind: 'close' }
 
-/** What an edit means for the answers that were given. */
+/** The effect of an edit on earlier answers. */
 export interface TypesUpdate {
   /** Texts that have changed since they were read, by absolute path. */
   readonly changed: ReadonlyMap<string, string>
@@ -40,6 +40,6 @@ export type FromTypes =
 /** Types are fewer than they could be: why. */
 export interface TypeProblem {
   readonly message: string
-  /** What was asked for is not known: the result is less than it should be. */
+  /** The answer is not known: the result is less complete than it should be. */
   readonly isLost: boolean
 }

@@ -104,7 +104,7 @@ export class TypeScript7 implements TypeSource {
     }
   }
 
-  /** One more request tells something that cannot be opened from a compiler that has ended. */
+  /** One more request distinguishes a project that cannot be opened from a compiler that has ended. */
   #tryOpen(session: NativeSession, what: string, change: SnapshotChange): void {
     try {
       this.#assign(session.change(change))

@@ -28,7 +28,7 @@ function diagnosticLines(diagnostic: Diagnostic, options: TextOptions): Line[] {
   return labelled(label, place + message, options)
 }
 
-/** What was found, and how much was read how fast. */
+/** The number of findings, and the speed of the analysis. */
 export function summaryLines(report: Report): Line[] {
   const { findings, suppressed, fixed, belowLevel, hasBaseline } = report
   const counts = countLevels(shownFindings(report))
