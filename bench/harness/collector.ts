@@ -17,7 +17,7 @@ export class CollectorLog {
 
   /** The pauses since the last call, once those of this moment have been reported. */
   async take(): Promise<readonly Stretch[]> {
-    // Node hands them over one turn later, and the observer hears of them in the turn after it.
+    // Node delivers them one turn later, and the observer gets them in the turn after that.
     for (let turns = 0; turns < 3; turns++) await turn()
     const pauses = this.#pauses
     this.#pauses = []

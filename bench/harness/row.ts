@@ -13,8 +13,8 @@ import type { MachineLoad } from './machine-lock.ts'
 export type Round = (built: () => void) => Promise<void | (() => Figures)>
 
 /**
- * What a round measured itself, where its size divided by its time is not the figure. Worked out after
- * the round: the loop is not watched any more.
+ * Figures that a round measured itself, where size divided by time is not the figure. Computed after
+ * the round: the loop is no longer watched.
  */
 export interface Figures {
   /** In the unit of the row. */
@@ -114,7 +114,7 @@ export interface SurroundOptions {
   readonly onProgress: (line: string) => void
 }
 
-/** What is around the children while a suite is played: servers, installed packages, a folder. */
+/** The surroundings of the children while a suite is played: servers, installed packages, a folder. */
 export interface Surroundings extends AsyncDisposable {
   /** Added to the environment of the children. */
   readonly environment: Readonly<Record<string, string>>

@@ -9,7 +9,7 @@ export const parse = job({ name: 'parse', ...inThread }, (row: number) => {
   return row
 })
 
-/** Uses a processor for so many milliseconds; `n` tells equal ones apart. */
+/** Uses a processor for this many milliseconds; `n` distinguishes equal jobs. */
 export const spin = job({ name: 'spin', ...inThread }, ({ ms, n }: { ms: number; n: number }) => {
   useProcessor(ms)
   return n

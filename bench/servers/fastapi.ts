@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream'
 import { installPackages, obstacle } from './install.ts'
 import type { ProvideOptions } from './provide.ts'
 
-/** What an entrant needs that is one. */
+/** The requirement of a FastAPI entrant. */
 export const fastApiNeed = 'fastapi'
 
 /** With the event loop and the parser that uvicorn recommends. */

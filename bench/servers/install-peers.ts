@@ -22,7 +22,7 @@ export async function installPeers(
   const lockFile = path.join(folder, 'package-lock.json')
   // Holds the mark of the lock file that was installed.
   const markFile = path.join(folder, 'node_modules', '.installed')
-  // What has to be done by hand when the suite may not or cannot do it.
+  // The command for the user when the suite may not or cannot install the peers.
   const byHand = `npm install --no-save --ignore-scripts in bench/suites/${suite}/peers`
   const lock = createHash('sha256')
     .update(await readFile(lockFile))

@@ -47,7 +47,7 @@ function taken(root: string, names: readonly string[], wanted: number): Sources 
     const file = path.join(root, name)
     if (!statSync(file).isFile()) continue
     const text = readFileSync(file, 'utf8')
-    // What one of them would leave out as minified would not be the same work for all.
+    // Text that one of the entrants would skip as minified is left out, so that all do the same work.
     if (text.length > 50_000 && text.length / text.split('\n').length > 200) continue
     files.push(file)
     lines += text.split('\n').length

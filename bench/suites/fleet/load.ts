@@ -395,7 +395,7 @@ export class Load {
     this.#later(worker, 'version', performance.now())
   }
 
-  /** The server has ended the lease. What was acknowledged of it stays counted. */
+  /** The server has ended the lease. Its acknowledged units stay counted. */
   #lose(worker: LoadWorker): void {
     // An offer that was not accepted in time goes back at no cost: also when its server was killed.
     if (worker.held?.isAccepted === true) this.#lost++

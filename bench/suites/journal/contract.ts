@@ -16,7 +16,7 @@ export type Step = 0 | 1 | 2
 
 /** Makes the steps of nodes durable. */
 export interface Ledger extends AsyncDisposable {
-  /** Resolves when the step is durable, and with it all that were handed in before. */
+  /** Resolves when the step is durable, and with it all earlier steps. */
   commit(node: string, step: Step): Promise<void>
   /** Does not wait: the step is durable with the next that is committed. */
   append(node: string, step: Step): void

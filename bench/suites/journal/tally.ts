@@ -20,7 +20,7 @@ export class Tally {
     this.#end = this.#start + milliseconds
   }
 
-  /** No more work is to be started. What is under way still counts, and so does its time. */
+  /** No more work is to be started. Work under way still counts, and so does its time. */
   get isOver(): boolean {
     return this.#last >= this.#end
   }

@@ -1,6 +1,6 @@
 /**
- * The service beside what people write by hand. Rates are by CPU second of the server, all threads: the generator and other
- * programs on the machine take time from all, not CPU.
+ * The service beside common hand-written servers. Rates are by CPU second of the server, all threads: the generator and
+ * other programs on the machine take time from all, not CPU.
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

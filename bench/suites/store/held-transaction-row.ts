@@ -1,4 +1,4 @@
-/** What a transaction that another client keeps open for three minutes does to those who write. */
+/** The effect on writers of a transaction that another client keeps open for three minutes. */
 import { setTimeout as after } from 'node:timers/promises'
 import type { Row } from '../../harness/row.ts'
 import { addressIn, needs, postgresVariable } from '../journal/needs.ts'

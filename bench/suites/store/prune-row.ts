@@ -1,4 +1,4 @@
-/** What a prune of many runs does to those who write at the same time. */
+/** The effect on writers of a prune of many runs. */
 import { setTimeout as after } from 'node:timers/promises'
 import type { Row } from '../../harness/row.ts'
 import { needsOf, ownAddress, type Backend } from './own-address.ts'

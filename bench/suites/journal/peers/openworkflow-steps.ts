@@ -9,7 +9,7 @@ interface Owned {
   readonly workerId: string
 }
 
-/** What the stores of OpenWorkflow have in common, as far as it is used. */
+/** The interface that the stores of OpenWorkflow share, as far as it is used. */
 export interface StepStore {
   createWorkflowRun(run: object): Promise<unknown>
   claimWorkflowRun(options: {

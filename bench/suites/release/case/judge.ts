@@ -50,7 +50,7 @@ export function lettersOf(names: Reported): Reported {
   }
 }
 
-/** What was seen of one run, as far as it is judged. */
+/** The observations of one run, as far as they are judged. */
 export interface JudgedRun {
   readonly exit: number | string
   /** On the registry in the planned version, with an archive that can be fetched. */

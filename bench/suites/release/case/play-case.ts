@@ -114,7 +114,7 @@ export async function playCase(tool: Tool, fault: Fault, registry: string): Prom
 
 const zero = { sent: 0, accepted: 0 }
 
-/** What another tool has published has no tag of this one. */
+/** A package that another tool has published has no tag of this one. */
 function wasPlanned({ before }: Fault, letter: string): boolean {
   return before !== 'published-by-another-tool' || letter === 'b'
 }
@@ -187,7 +187,7 @@ async function look(
   repository: Repository,
   { proxy, planned, until }: Around,
 ): Promise<Seen> {
-  // What a program that is gone has sent may still arrive.
+  // Requests of a dead program may still arrive.
   while (proxy.active > 0 && performance.now() < until) await sleep(lookEvery)
   const published: string[] = []
   for (const [letter, of] of planned) {

@@ -23,7 +23,7 @@ const longestOutput = 2_000
 
 /**
  * Runs a program in a process group of its own, because a Ctrl+C goes to a program and all it has
- * started. What is left of the group when the program has ended is ended too. A process that has left the group
+ * started. Processes of the group that outlive the program are killed too. A process that has left the group
  * and keeps the outputs open is not waited for.
  */
 export async function runProgram(

@@ -78,7 +78,7 @@ export function freeingSlots(model: ReleaseModel): Promise<number> {
 }
 
 /**
- * What no order of the work can be faster than: as many builds and uploads at once as there are
+ * A lower bound for every order of the work: as many builds and uploads at once as there are
  * packages, and every reader sees a version the moment it is there.
  */
 export function withoutLimits({ packages }: ReleaseModel): number {

@@ -8,7 +8,7 @@ export const heddle: Tool = {
   title: 'heddle release publish --visibility 10s',
   command: {
     file: process.execPath,
-    // What never shows is waited for half an hour otherwise.
+    // Otherwise it waits half an hour for a version that never shows.
     args: [program, 'release', 'publish', '--visibility', '10s', '--json'],
   },
   files: {},

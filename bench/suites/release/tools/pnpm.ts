@@ -12,7 +12,7 @@ export const pnpm: Tool = {
 /** Links the packages of a workspace to each other, for tools that want it. */
 export const pnpmInstall = { file: peerProgram('pnpm'), args: ['install'] }
 
-/** What is there already is left out without a word. */
+/** Published packages are skipped without a line. */
 function readOutput({ stdout, stderr }: Output): Reported {
   const text = `${stdout}\n${stderr}`
   const problem = /× (.*(?:\n {2}│ .*)*)/.exec(stderr)?.[1] ?? /Error: (.*)/.exec(stderr)?.[1] ?? ''

@@ -11,7 +11,7 @@ export interface Output {
   readonly stderr: string
 }
 
-/** What a tool says has become of packages, by their full names. */
+/** The outcome of each package, as the tool reports it, by full name. */
 export interface Reported {
   /** Published by this run. */
   readonly published: readonly string[]

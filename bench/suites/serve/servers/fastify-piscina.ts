@@ -1,4 +1,4 @@
-/** What people write by hand: Fastify, and piscina with as many threads as the machine runs. */
+/** A common hand-written server: Fastify, and piscina with as many threads as the machine runs. */
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import Fastify from 'fastify'
