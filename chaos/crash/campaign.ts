@@ -155,7 +155,7 @@ class KilledRun {
     if (this.#report.kills >= kills) return { plan: base, how: 'left alone' }
     const count = 1 + this.#below(Math.ceil(nodes / 8))
     if (this.#below(4) === 0) {
-      // A resumed run tells first of what it did not have to run.
+      // A resumed run first reports the nodes that it did not have to run.
       const killAfter = this.#recorded.size + count
       return { plan: base, killAfter, how: `killed from outside after ${count} more nodes` }
     }

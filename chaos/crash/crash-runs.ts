@@ -14,7 +14,7 @@ export async function crashRuns(options: CrashOptions): Promise<CrashReport> {
       campaign({
         ...options,
         seed: seed + i,
-        // What is left over goes to the first ones.
+        // The remainder goes to the first ones.
         kills: Math.floor(kills / streams) + (i < kills % streams ? 1 : 0),
         folder: path.join(folder, `stream-${i}`),
       }),

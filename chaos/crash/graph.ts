@@ -51,7 +51,7 @@ export interface Expected {
   readonly after: readonly string[]
 }
 
-/** What every node must return, worked out without running anything. */
+/** The value that every node must return, computed without running anything. */
 export function expectedValues(seed: number, size: number): ReadonlyMap<string, Expected> {
   const expected = new Map<string, Expected>()
   for (const { name, after } of planNodes(seed, size)) {

@@ -5,10 +5,10 @@ import type { Journal, RunWriter } from '@heddle/core/lowlevel'
 export const moments = [
   /** The journal is being opened: made, migrated, recovered. */
   'opening',
-  /** A row is about to be handed in, or just was. */
+  /** A row is about to be added, or was just added. */
   'before append',
   'after append',
-  /** A node is done; its success is not handed in, is on its way, is durable, was reported. */
+  /** A node is done; its success is not yet added, is in flight, is durable, was reported. */
   'before commit',
   'handed over',
   'on its way',
@@ -23,7 +23,7 @@ export interface TrapPlan {
   readonly moment: Moment
   /** The how manieth of these moments. */
   readonly count: number
-  /** Milliseconds that the threads of the journal go on meanwhile. */
+  /** Milliseconds for which the threads of the journal continue before the kill. */
   readonly delay: number
 }
 

@@ -37,7 +37,7 @@ function payloadOf(kind: number, digest: string): unknown {
   return kind < 8 ? undefined : { list: [kind, digest, null] }
 }
 
-/** One line of the log of effects. The process is named, so that lives can be told apart. */
+/** One line of the log of effects. The process is named, to distinguish the lives of a run. */
 function line(what: 'start' | 'end', { name }: Task): string {
   return `${what} ${process.pid} ${name}\n`
 }

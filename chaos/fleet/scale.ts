@@ -40,7 +40,7 @@ export interface ScaleReport {
   readonly cpuUsPerCall: number
   /** Milliseconds that the server which was started again needed to read and continue its leases. */
   readonly restoreMs: number
-  /** Seconds from the restart until the last worker was heard of. */
+  /** Seconds from the restart until the first call of the last worker. */
   readonly backWithin: number
   /** The largest number of workers that came back in 100 ms, against the mean. */
   readonly herd: number
@@ -142,7 +142,7 @@ class Simulation {
     await this.#advance(backWithin + 5_000)
     this.#loss = 0
     this.#world.database.lossRate = 0
-    // What was not heard is repeated, so both sides must agree.
+    // Unanswered calls are repeated, so both sides must agree.
     await this.#advance(30_000)
     const { seconds, herd } = this.#returned()
     return {
@@ -344,7 +344,7 @@ class Simulation {
     for (const worker of this.#workers) {
       if (worker.server !== 0) continue
       const kind = worker.lease === undefined ? 'claim' : (worker.unanswered ?? 'beat')
-      // What was due while the server was away comes later: a beat comes first.
+      // Calls that became due while the server was away come later: a beat comes first.
       worker.life++
       this.#later(worker, kind, this.#random.next() * backWithin)
       if (kind !== 'claim') this.#later(worker, 'finish', cycleEvery)

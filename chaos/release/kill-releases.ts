@@ -99,7 +99,7 @@ async function release(
     const isLast = killed >= mostLives || signal?.aborted === true
     const end = await live([root, proxy.url, forge.url], isLast ? undefined : random)
     report.lives++
-    // What was sent before the kill is with the registry, which may take its time on a busy machine.
+    // Requests sent before the kill are with the registry, which may take its time on a busy machine.
     while (proxy.active > 0) await sleep(5)
     if (end.is === 'ended') return
     if (end.is === 'failed') {

@@ -5,7 +5,7 @@ import { openJournal } from '@heddle/core/lowlevel'
 import { middlePage, ruinPage } from '../../packages/core/test/journal/sqlite/damage.ts'
 import { makeSteps } from './steps.ts'
 
-/** A page of the history is ruined: the run is refused, and goes on from what could be saved. */
+/** A page of the history is ruined: the run is refused, and resumes from the rows that could be saved. */
 export async function damagedPage(folder: string): Promise<string | undefined> {
   const file = path.join(folder, 'damaged.db')
   const count = 600

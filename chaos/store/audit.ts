@@ -1,6 +1,6 @@
 /**
- * What the database itself has seen, by triggers that know nothing of our code: who wrote each acknowledgement and each
- * outcome, and who owned the shard at that moment.
+ * A record made by the database itself, with triggers that are independent of our code: which server wrote each
+ * acknowledgement and each outcome, and who owned the shard at that moment.
  *
  *  U1  A server writes only to shards that it owns at that moment: what it writes after a take-over is refused.
  *  U2  An acknowledgement has at most one outcome.

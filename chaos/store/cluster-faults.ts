@@ -1,8 +1,10 @@
 /**
  * Three servers on one PostgreSQL, under load, with faults: servers are killed, stopped for longer than their lease and
- * continued, and cut off from the database; PostgreSQL is killed, its disk is filled, and it is replaced by its replica.
+ * continued, and cut off from the database; PostgreSQL is killed, its disk is filled, and it is replaced by its
+ * replica.
  *
- *  X1  Every acknowledged request has its result at the end. What was set aside by C5 is counted apart, and has its result
+ *  X1  Every acknowledged request has its result at the end. A job that was set aside by C5 is counted separately, and
+ *  has its result
  *      after an operator has retried it.
  *  X2  The store has one outcome for each acknowledgement that promised a result, and no open job.
  *  X3  No server has written to a shard that another owned (audit.ts).

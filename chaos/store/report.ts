@@ -1,4 +1,4 @@
-/** What a run of faults has shown: its problems, its counts for a tally, and the lines that people read. */
+/** The findings of a run of faults: its problems, its counts for a tally, and lines for people. */
 import type { Counts } from '../tally.ts'
 import type { ClusterFaultsReport } from './cluster-faults.ts'
 
@@ -18,7 +18,7 @@ export function problemsOf(report: ClusterFaultsReport): string[] {
   ]
 }
 
-/** What is added up over runs: `failed` counts the runs with a problem. */
+/** The counts that are added up over runs: `failed` counts the runs with a problem. */
 export function countsOf(seed: number, seconds: number, report: ClusterFaultsReport) {
   const { counts, ...rest } = report
   return {
@@ -31,7 +31,7 @@ export function countsOf(seed: number, seconds: number, report: ClusterFaultsRep
   } satisfies Counts
 }
 
-/** What is added up of a run that ended with an error: its faults do not count. */
+/** The counts of a run that ended with an error: its faults do not count. */
 export function countsOfBrokenRun(seed: number, seconds: number): Counts {
   return { seeds: [seed], failed: 1, seconds: Math.round(seconds) }
 }
