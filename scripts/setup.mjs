@@ -148,7 +148,7 @@ function lockIsStale() {
   return (lockAge(lockFolder) ?? 0) > staleAfter
 }
 
-/** npm is written down too: it goes on working when only we are killed. */
+/** npm is recorded too: it continues when only this process is killed. */
 function writeOwner(...pids) {
   fs.writeFileSync(ownerFile, JSON.stringify({ pids: [process.pid, ...pids], host: os.hostname() }))
 }

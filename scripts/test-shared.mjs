@@ -1,8 +1,8 @@
 /**
  * Runs several test files in this process, one after the other, each as a suite with its path as title.
  *
- * After each file nothing of it may be left: open resources, listeners of the process, changed globals, environment or folder.
- * What is left is a failure of this file, so that no other one is blamed for it (docs/decisions/0595).
+ * After each file nothing of it may be left: open resources, listeners of the process, changed globals, environment or
+ * folder. Anything left is a failure of this file, so that no other one is blamed for it (docs/decisions/0595).
  */
 import path from 'node:path'
 import process from 'node:process'
