@@ -19,7 +19,7 @@ import { root } from './pages.ts'
 
 const folder = path.join(root, 'docs/reference/api')
 
-/** What users import, with the page it is on and its source. */
+/** The exported names, with the page of each and its source. */
 const entries = [
   { name: '@heddle/core', page: 'core', source: 'core/src/index' },
   { name: '@heddle/core/lowlevel', page: 'core-lowlevel', source: 'core/src/lowlevel' },
