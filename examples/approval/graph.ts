@@ -9,7 +9,7 @@ interface Approval {
 
 const threeDays = 3 * 24 * 60 * 60 * 1_000
 
-/** What another system would do. It gets the key that stays the same over attempts and restarts. */
+/** Stands for another system. It gets a key that stays the same over attempts and restarts. */
 async function tell(what: string, key: string): Promise<void> {
   await appendFile('effects.txt', `${what} ${key}\n`)
 }
@@ -29,7 +29,10 @@ const release = job({ name: 'release' }, async (shelf: string, { idempotencyKey 
   return `released ${shelf}`
 })
 
-/** Each `ctx.run` is a step with a row of its own: after a restart the job begins anew, and finished steps do not run again. */
+/**
+ * Each `ctx.run` is a step with a row of its own: after a restart the job starts again, and finished steps do not run
+ * again.
+ */
 const handleOrder = job({ name: 'order' }, async (order: number, ctx) => {
   const shelf = await ctx.run(reserve, order)
   ctx.log(`order ${order} waits for an approval`)

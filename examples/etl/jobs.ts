@@ -41,7 +41,7 @@ export const parsePage = job(
       }),
 )
 
-/** What each shop has sold, as a value and as a file that is kept with the run. */
+/** The sales of each shop, as a value and as a file that is kept with the run. */
 export const report = job(
   { name: 'report' },
   async (pages: readonly (readonly Sale[])[], { artifact }) => {

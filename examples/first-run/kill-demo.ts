@@ -1,4 +1,4 @@
-/** A run that is killed in the middle, and one that goes on where it was. */
+/** A run that is killed in the middle, and a run that resumes from there. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'

@@ -71,7 +71,7 @@ for (const index of [0, -23]) {
     `${plot.status} plot ${index}: ${plot.body.result?.slice(0, 4)}…, ${plot.body.result?.length} characters`,
   )
 }
-// All plots were told; the last ones may still be on their way to the store.
+// All plots were reported; the last ones may not have reached the store yet.
 await until(() => server.stats().works === 0)
 const same = await submit('', ada)
 say('again', `${same.status} ${same.body.state}: the same handle, nothing was computed`)
@@ -115,7 +115,7 @@ const newer = await submit('wait=30000&slot=screen&priority=0', { csv: readings(
 const superseded = await old
 say('slot', `older ${superseded.status} ${superseded.body.error?.code}, newer ${newer.status}`)
 
-// More than there is room for: who is refused is told at once, and when to come back.
+// More requests than there is room for: refused clients get their answer at once, with a retry time.
 const crowd = new AbortController()
 const many = Array.from({ length: 12 }, (_, i) =>
   submit('wait=30000', { csv: readings(10 + i), rounds: endless }, crowd.signal).catch(

@@ -27,8 +27,8 @@ export interface Model {
 export type Fan = readonly (readonly number[])[]
 
 /**
- * @param rounds Of the calibration: more of them look at more of the past.
- * @param proceed Called between rounds: it throws when the work is not wanted any more.
+ * @param rounds Rounds of the calibration: more of them use more of the past.
+ * @param proceed Called between rounds: it throws when the work is no longer needed.
  */
 export function fit(values: readonly number[], rounds: number, proceed: () => void): Model {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length

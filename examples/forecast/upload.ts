@@ -1,6 +1,6 @@
 /**
- * Reads what sensors export: lines of CSV in the formats of several vendors, in the unit that the file names. Every format becomes
- * the same list of readings in mg/dL, oldest first; what cannot be used is counted, and not guessed.
+ * Reads what sensors export: lines of CSV in the formats of several vendors, in the unit that the file names. Every
+ * format becomes the same list of readings in mg/dL, oldest first; unusable values are counted, and not guessed.
  */
 
 export interface Reading {

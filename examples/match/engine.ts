@@ -59,7 +59,7 @@ export interface Game {
   readonly result: 0 | 1 | 2
 }
 
-/** One game. The opening depends on `pair` only; `round` (0 or 1) tells the two games of a pair apart. */
+/** One game. The opening depends on `pair` only; `round` (0 or 1) distinguishes the two games of a pair. */
 export function playGame(players: readonly [Engine, Engine], pair: number, round: number): Game {
   const openingChance = chance(pair)
   const random = chance(pair * 2 + round + 1_000_003)

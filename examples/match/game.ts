@@ -49,7 +49,7 @@ export function play(position: Position, house: number): Position {
   return { seeds, turn: 1 - turn }
 }
 
-/** What the first player has more than the second when the game ends here: seeds in houses belong to their side. */
+/** The lead of the first player when the game ends here: seeds in houses belong to their side. */
 export function score({ seeds }: Position): number {
   let sum = 0
   for (const [place, count] of seeds.entries()) sum += place <= stores[0] ? count : -count

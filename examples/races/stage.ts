@@ -1,8 +1,8 @@
 /**
  * What the demonstrations share: promises that are settled by hand, in the order that goes wrong.
  *
- * Nothing here waits for time. A race that needs luck in production needs none when somebody holds the
- * other end of every promise.
+ * Nothing here waits for time. A race that needs luck in production needs none when the test settles
+ * every promise.
  */
 
 /** What was seen: whether the race happened, and in which words. */

@@ -24,7 +24,10 @@ export function takePhoto(number: number, width = 320, height = 240): Image {
   return { width, height, pixels }
 }
 
-/** Each pixel of the result is the mean of a square of `factor` × `factor` pixels. What is left over at the edges is cut off. */
+/**
+ * Each pixel of the result is the mean of a square of `factor` × `factor` pixels. Incomplete squares at the edges are
+ * cut off.
+ */
 export function shrink(image: Image, factor: number): Image {
   const width = Math.floor(image.width / factor)
   const height = Math.floor(image.height / factor)

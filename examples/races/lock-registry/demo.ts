@@ -8,7 +8,7 @@ export async function demonstrate(module: {
   const audits = new Answers<void>()
   const adding = [module.add('house', 1, audits.ask), module.add('house', 10, audits.ask)]
   await settle()
-  // The first one ends and takes the lock away; the second one, which waited for it, goes on.
+  // The first one ends and takes the lock away; the second one, which waited for it, continues.
   audits.answer()
   await settle()
   adding.push(module.add('house', 100, audits.ask))

@@ -1,7 +1,7 @@
 import { settle, type Seen, Answers } from '../stage.ts'
 import type { Change, Sync } from './race.ts'
 
-/** Runs `work` with a setInterval that ticks when it is told to. */
+/** Runs `work` with a setInterval that ticks on request. */
 async function withHandTimer(work: (tick: () => void) => Promise<void>): Promise<void> {
   const native = globalThis.setInterval
   let callback: () => unknown = () => undefined

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 
-/** Sells a limited number of tickets and tells others about it, when it is true. */
+/** Sells a limited number of tickets and notifies its listeners, when the sale is counted. */
 export class Tickets extends EventEmitter {
   #left: number
 

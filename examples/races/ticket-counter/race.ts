@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 
-/** Sells a limited number of tickets and tells others about it. */
+/** Sells a limited number of tickets and notifies its listeners. */
 export class Tickets extends EventEmitter {
   #left: number
 
