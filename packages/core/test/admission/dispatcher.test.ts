@@ -47,7 +47,7 @@ const dispatcherOf = ({ slots, ...options }: Options): Dispatcher =>
 const sum = (counts: Readonly<Record<string, number>>): number =>
   outcomes.reduce((total, outcome) => total + counts[outcome]!, 0)
 
-test('runs work and gives back its result; slots limit how much runs', async () => {
+test('runs work and returns its result; slots limit how much runs', async () => {
   const dispatcher = dispatcherOf({ slots: 2 })
   const { started, work, finish } = bench()
   const results = ['a', 'b', 'c'].map((name) => dispatcher.run(work(name)))
@@ -284,7 +284,7 @@ test('S84 S88 a deadline runs from submit to the end and names the stage it stru
   assert.equal(kernel.clock.pending, 0)
 })
 
-test('I3: work that ignores its signal gives back its slot after the grace, and only once', async () => {
+test('I3: work that ignores its signal releases its slot after the grace, and only once', async () => {
   const kernel = testKernel()
   const dispatcher = dispatcherOf({ kernel, slots: 1, grace: 50 })
   const { gates, work, started, finish } = bench()

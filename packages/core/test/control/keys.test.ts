@@ -91,7 +91,7 @@ for (const [ending, code] of [
   ['signal', 143],
 ] as const) {
   test(
-    `seed 000 problem 7: keyboard input blocking shutdown: the terminal is given back after ${ending}`,
+    `seed 000 problem 7: keyboard input blocking shutdown: the terminal is restored after ${ending}`,
     { skip },
     async () => {
       const terminal = open(`${program} ${ending}; ${afterwards}`)

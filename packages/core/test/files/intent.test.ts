@@ -39,7 +39,7 @@ async function begin(folder: Folder) {
   return { files, intent }
 }
 
-test('an intent is read back as it was written', async () => {
+test('an intent is read back unchanged', async () => {
   using folder = new Folder()
   const { files, intent } = await begin(folder)
   assert.deepEqual(await readIntent(files.intent), intent)

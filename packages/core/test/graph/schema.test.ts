@@ -152,7 +152,7 @@ test('every wrong input of a graph is named, each with the path of its field', a
   })
 })
 
-test('of many wrong inputs 20 fields are named and the rest is counted', async () => {
+test('for many wrong inputs, 20 fields are named and the rest is counted', async () => {
   const graph = new Graph()
   for (let node = 0; node < 1_000; node++) {
     const wrong = job({ name: 'wrong', input: schemaOf(() => wrongFields(8)) }, () => 1)

@@ -18,7 +18,7 @@ test('the pieces of a line are the line, none too long, none with half a charact
   )
 })
 
-test('of an error, named fields are kept, whatever they hold', () => {
+test('named fields of an error are kept, whatever they hold', () => {
   const cause = { name: 'Error', message: 'why' }
   const error = { name: 'E', message: 'm', code: 'C', stack: 's', cause }
   assert.deepEqual(cutRecord({ ...error, work: () => 1 } as never), error)

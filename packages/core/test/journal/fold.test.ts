@@ -79,7 +79,7 @@ test('the wait of a suspended node is known until it is over, or the node has en
   assert.equal(fold.nodes()[0]?.waits, undefined)
 })
 
-test('of the waits of a node the first hundred are remembered', () => {
+test('the first hundred waits of a node are remembered', () => {
   const fold = new RunFold()
   fold.add({ kind: 'node', position: 1, node: 'a', state: 'suspended', attempt: 0, at: 0 }, false)
   for (let i = 0; i < 300; i++) {

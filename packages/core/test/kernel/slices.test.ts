@@ -16,7 +16,7 @@ const reactions = async (): Promise<void> => {
   for (let i = 0; i < 5; i++) await Promise.resolve()
 }
 
-test('a slice is due when its time is used up, and the next one starts anew', async () => {
+test('a slice is due when its time is used up, and the next one starts from zero', async () => {
   const clock = fakeClock()
   const slices = new Slices(clock, 1)
   assert.equal(slices.due, false)

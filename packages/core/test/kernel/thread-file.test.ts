@@ -50,7 +50,7 @@ test('a bundle without heddle-thread uses the package that is installed for it',
   assert.equal(found.href, pathToFileURL(installed).href)
 })
 
-test('without either the error names the bundle and the entry point to list', () => {
+test('without a bundle entry the error names the bundle and the entry point to list', () => {
   assert.throws(
     () => bundledThreadFile(bundle, lookup([])),
     (error) =>

@@ -143,7 +143,7 @@ test('a regression is a longer total, or a run that did not succeed as the first
   assert.equal(isRegression(await compared(build, build), 0), false)
 })
 
-test('of very many changes only the large ones are simulated', async () => {
+test('with very many changes only the large ones are simulated', async () => {
   const many = (ms: number): Story =>
     ran(Array.from({ length: 300 }, (_, i) => [`n${i}`, 0, ms * (i + 1)] as const))
   const { nodes } = await compared(many(20), many(40))

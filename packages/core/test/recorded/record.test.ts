@@ -219,7 +219,7 @@ for (const [how, rows] of Object.entries(ends)) {
   })
 }
 
-test('a job without parts that failed begins anew: its first try is not a part of its time', async () => {
+test('a job without parts that failed starts again: its first try is not a part of its time', async () => {
   const record = await toldTwice(
     [node('map'), node('c', 'map')],
     (writer) => goOn(writer, [[10, 'map', 'running'], ...ends['failed']!]),

@@ -22,7 +22,7 @@ async function source(more: Partial<SourceInput> = {}, title = 'build.ts'): Prom
   })
 }
 
-test('the header names the source, and what is left out', async () => {
+test('the header names the source, and the omitted parts', async () => {
   const text = await source()
   assert.match(
     text,

@@ -38,7 +38,7 @@ test('runs at the same time and one after the other share a named journal', asyn
   assert.equal(new Set([...results, last].map((result) => result.run)).size, 4)
 })
 
-test('a journal that was deleted between two runs is made anew', async (t) => {
+test('a journal that was deleted between two runs is created again', async (t) => {
   const file = path.join(temporaryFolder(t), 'runs.db')
   const { graph } = new CountedGraph().add({ a: [] })
   await run(graph, { journal: file })

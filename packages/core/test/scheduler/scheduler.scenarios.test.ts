@@ -692,7 +692,7 @@ test('52 an observer that throws, or rejects, changes nothing and is reported on
   }
 })
 
-test('53 bad arguments, and a second run, are refused at once with what was expected (P10, P18)', async () => {
+test('53 bad arguments, and a second run, are refused at once with the expected form (P10, P18)', async () => {
   for (const concurrency of [0, -1, NaN, 1.5, '5' as unknown as number]) {
     assert.throws(() => new Scheduler({ concurrency }), code('HDL_BAD_OPTION'))
   }

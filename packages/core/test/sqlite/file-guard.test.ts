@@ -69,7 +69,7 @@ test('G3: a database that was emptied or cut short is noticed, one that its owne
   }
 })
 
-test('G4: a log that was emptied or cut short is noticed, one that starts anew is not', (t) => {
+test('G4: a log that was emptied or cut short is noticed, a checkpoint that restarts it is accepted', (t) => {
   for (const [change, expected] of [
     [(file: string) => truncateSync(`${file}-wal`, 0), /^the log was emptied while/],
     [(file: string) => truncateSync(`${file}-wal`, 4096), /^the log was cut short while/],

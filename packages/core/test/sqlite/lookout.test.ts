@@ -59,7 +59,7 @@ test('looking ends after a moment, and one that was in vain is the last', () => 
   assert.deepEqual(rig.next(), [undefined, 1])
 })
 
-test('on a single core the sender needs it', () => {
+test('on a single core the sender needs the processor', () => {
   const rig = new Rig(1)
   rig.next()
   rig.wokenAt(rig.now + 0.1)

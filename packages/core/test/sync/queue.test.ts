@@ -99,7 +99,7 @@ test('S35 remove from the queue: the item is never taken, and the remaining orde
   )
 })
 
-test('of several equal items the one put last is removed', () => {
+test('among several equal items the one put last is removed', () => {
   const queue = new Queue<string>({ capacity: 10 })
   for (const item of ['a', 'b', 'a', 'c', 'a']) queue.tryPut(item)
   assert.equal(queue.remove('a'), true)

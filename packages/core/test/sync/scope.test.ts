@@ -285,7 +285,7 @@ test('a scope inside a scope is cancelled with it and loses no error', async () 
   assert.deepEqual(failed.errors, [inner])
 })
 
-test('C4: a child that ignores its signal is reported after the grace, not waited for for ever', async () => {
+test('C4: a child that ignores its signal is reported after the grace, and no longer awaited', async () => {
   const kernel = testKernel()
   const scope = openScope({ grace: 50, kernel })
   const deaf = watch(scope.start(forever, { name: 'deaf' }))

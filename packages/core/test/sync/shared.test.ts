@@ -235,7 +235,7 @@ test('callers without time, or with an aborted signal, open nothing', async () =
   assert.equal(shared.tryUse('a'), undefined)
 })
 
-test('a lease that was given back does not show its value any more', async () => {
+test('a released lease does not show its value any more', async () => {
   const { shared, opens } = world()
   const asked = shared.use('a')
   opens[0]!.resolve()

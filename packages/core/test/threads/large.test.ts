@@ -47,7 +47,7 @@ test('only values that take long to clone are large', () => {
   }
 })
 
-test('a value with a cycle is searched now and then, not for ever', () => {
+test('a value with a cycle is searched now and then, with a limit', () => {
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   assert.equal(isLarge(cycle), true)

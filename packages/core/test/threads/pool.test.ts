@@ -248,7 +248,7 @@ test('P5: while one thread is held, the others do all later jobs', async () => {
   assert.equal(pool.stats().completed, 221)
 })
 
-test('a job that is late gives back the jobs behind it, to the front of the queue', async () => {
+test('a job that is late returns the jobs behind it to the front of the queue', async () => {
   const kernel = createKernel()
   await using made = createPool({ threads: 1, kernel })
   const { pool, run } = made

@@ -62,7 +62,7 @@ test('I9: code that blocks for the threshold besides the collector is blamed', (
   )
 })
 
-test('forget() starts all figures anew', () => {
+test('forget() resets all figures', () => {
   const log = new GapLog({ interval: 50, threshold: 100, keep: 5 })
   log.record(pulse(320, 300), 1000, evidence)
   log.forget()

@@ -70,7 +70,7 @@ test('F1: files of a killed process are removed by the next writer, and the torn
   )
 })
 
-test('F1: the list is written anew when most of its lines do not count any more', async () => {
+test('F1: the list is rewritten when most of its lines are outdated', async () => {
   await using folder = await makeFolder()
   const store = storeIn(folder.path)
   await store.put('run-1', 'a', 'one')

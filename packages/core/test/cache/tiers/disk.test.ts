@@ -377,7 +377,7 @@ test('a cache whose folder was deleted, or whose database was emptied, acknowled
   }
 })
 
-test('a database that gets shorter because its pages were given back is not taken for a damaged one', async () => {
+test('a database that shrinks because its free pages were released is not mistaken for a damaged one', async () => {
   using folder = temporaryFolder()
   const tier = diskTier({ directory: folder.path, durability: 'process' })
   await tier.open()

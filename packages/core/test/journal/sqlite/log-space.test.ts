@@ -80,7 +80,7 @@ test('S1: recovery of the log after a crash finds the committed rows and nothing
   assert.equal(Object.values(recovered.prepare('PRAGMA quick_check').get()!)[0], 'ok')
 })
 
-test('S1: a log that starts anew is written over from its beginning', async () => {
+test('S1: a log that starts again is overwritten from its beginning', async () => {
   await using folder = await newFolder()
   using rig = new Rig(folder.path)
   for (let i = 0; i < 300; i++) rig.commit()

@@ -261,7 +261,7 @@ test('counting the nodes of an ended run is put off until no caller waits', asyn
   assert.equal(rig.idle.length, 0)
 })
 
-test('idle work waits for a quiet time: a message starts it anew', async () => {
+test('idle work waits for a quiet time: a message restarts the wait', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(folder.path)
   rig.accept(claimed, { ...batch(1), changes: [opened, ended] })

@@ -33,7 +33,7 @@ test('a connection that was lost is made again by the next call', async () => {
   await Promise.all([link.close(), other.close()])
 })
 
-test('L2: a call without an answer ends, and calls behind it are not held up for ever', async () => {
+test('L2: a call without an answer ends, and calls behind it are not held up', async () => {
   const silent = createServer((socket) => socket.on('error', () => undefined)).listen(
     0,
     '127.0.0.1',

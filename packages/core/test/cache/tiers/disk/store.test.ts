@@ -127,7 +127,7 @@ test('thousands of uses are written down before they fill memory', async () => {
   assert.ok((used as { used: number }).used > 5000)
 })
 
-test('a surplus of free pages is given back to the file system', async () => {
+test('surplus free pages are returned to the file system', async () => {
   using folder = temporaryFolder()
   await using opened = await openStore(folder.path, 100_000_000)
   const { store, home } = opened
