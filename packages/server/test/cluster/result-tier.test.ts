@@ -282,7 +282,7 @@ test('R4: bodies that a process has left without a record go when they are old',
   assert.ok(Buffer.from(large(3)).equals((await tier.read('a'))!.body))
 })
 
-test('R4: a body that is replaced while it is read is read anew; one that is gone is a miss', async () => {
+test('R4: a body that is replaced during a read is read again; one that is gone is a miss', async () => {
   await using store = await openTables()
   const { tables } = store
   const tier = makeTier(tables)

@@ -137,7 +137,7 @@ test('whatever a job throws is 500 job_failed, whatever code and status it gives
   }
 })
 
-test('of the framework: too large, another type, no length, no address, QUERY without a type', () => {
+test('framework errors: too large, another type, no length, no address, QUERY without a type', () => {
   const of = (code: keyof typeof errorCodes): readonly [number, string] => {
     const { status, body } = toHttpError(new errorCodes[code]())
     return [status, body.error.code]
@@ -197,7 +197,7 @@ test('every code of Node: 4xx before there is a request, 500 internal_error afte
   }
 })
 
-test('of a connection: too slow can be tried again, the rest cannot', () => {
+test('connection errors: a slow request can be retried, others cannot', () => {
   const of = (code: string): unknown[] => {
     const { status, body } = toConnectionError(Object.assign(new Error('Parse Error'), { code }))
     return [status, body.error.code, body.error.retryable]

@@ -559,7 +559,7 @@ test('a cancel in the very step in which the wait is over: cancelled, not acknow
   bench.assertNothingLeft()
 })
 
-test('the work ends while the store is asked for a result that is not there any more: gone, not for ever pending', async () => {
+test('the work ends while the store is asked for a result that is no longer there: gone, not pending for ever', async () => {
   const { prepare, item, served } = twoStages(2)
   const bench = await Bench.open([served])
   await bench.acknowledge('two', 'a')

@@ -31,7 +31,7 @@ function acknowledgement(handle: string) {
   return { was, entry, ends }
 }
 
-test('W1: a shard that is lost and acquired again before its work has ended: the work begins anew', async () => {
+test('W1: a shard that is lost and acquired again before its work has ended: the work starts again', async () => {
   const load = new Gate('load')
   const bench = await Bench.open([load.job])
   const waits = told(bench.compute('load', 'a'))
