@@ -65,7 +65,7 @@ test(
 )
 
 test(
-  'bash leaves files, and what is after --, to its own completion',
+  'bash leaves files, and words after --, to its own completion',
   { skip: withoutShell('bash') },
   () => {
     assert.deepEqual(offered('run', 'gra'), [])

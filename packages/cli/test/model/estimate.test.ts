@@ -154,7 +154,7 @@ test('nodes of a sub-graph are left as well', () => {
   assert.equal(estimate.remaining(1_000), 1_000)
 })
 
-test('without history: of a large graph the first few nodes say nothing', () => {
+test('without history: in a large graph the first few nodes say nothing', () => {
   const names = Array.from({ length: 1_000 }, (_, i) => `n${i}`)
   const estimate = new Estimate(graphOf(...names), { concurrency: 4 })
   estimate.apply(start)

@@ -49,7 +49,7 @@ test('the latest end counts, a signal has none, also with a deadline', () => {
   )
 })
 
-test('of more suspended nodes than are asked the end is not known', () => {
+test('with more suspended nodes than are asked, the end is unknown', () => {
   const until = clock.wallTime() + 5_000
   const names = Array.from({ length: 21 }, (_, i) => `n${i}`)
   assert.equal(
@@ -62,7 +62,7 @@ test('of more suspended nodes than are asked the end is not known', () => {
   )
 })
 
-test('of a sub-graph its nodes say when it continues', () => {
+test('the nodes of a sub-graph say when it continues', () => {
   const model = suspend(['train'])
   const added = [{ name: 'train/nap', job: 'nap', place: 'loop' as const, after: [] }]
   model.apply({ type: 'nodes', at: 0, name: 'train', added })

@@ -62,7 +62,7 @@ test('exclude, tag format, branches and order of the config; flags come first', 
   assert.deepEqual(repo.git('tag').trim().split('\n'), ['@conf/a-v1.0.0', '@conf/z-v1.0.0'])
 })
 
-test('a group in lockstep: its packages get the same version, others their own', async () => {
+test('a group in lockstep: its packages get the same version, other packages their own', async () => {
   const config = { from: 'commits', groups: [['@grp/{a,b}']] }
   using repo = repository('@grp', { a: [], b: [], c: ['b'], d: [] }, config)
   assert.equal((await repo.release('publish')).code, 0)

@@ -110,7 +110,7 @@ function fakeInput(): PassThrough & { isRaw: boolean } {
   })
 }
 
-test('C4: Ctrl+Z: the time in which the process is stopped is reported, and the terminal is given back for it', (t) => {
+test('C4: Ctrl+Z: the time in which the process is stopped is reported, and the terminal is restored for it', (t) => {
   const { controls, happened } = open()
   using _ = controls
   const input = fakeInput()
@@ -126,7 +126,7 @@ test('C4: Ctrl+Z: the time in which the process is stopped is reported, and the 
   assert.deepEqual(happened, ['redraw', 'redraw', 'continued'])
 })
 
-test('after dispose nothing of ours listens but the two signals that must stay harmless', () => {
+test('after dispose only the two signals that must stay harmless have listeners', () => {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGCONT', 'SIGQUIT'] as const
   const counts = (): number[] => signals.map((signal) => process.listenerCount(signal))
   const before = counts()

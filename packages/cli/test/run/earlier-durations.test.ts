@@ -50,7 +50,7 @@ test('the median of the last three finished runs of the same title', async () =>
   )
 })
 
-test('of large runs no more is read than the start can wait for', async () => {
+test('for large runs only as much is read as the start can wait for', async () => {
   const finished = { title: 'x', state: 'finished' } as const
   const known = async (...sizes: number[]): Promise<number[]> => {
     const runs = sizes.map((succeeded, i) => {

@@ -68,7 +68,7 @@ for (const [what, args, message] of [
     /There is no run "r1" in memory/,
   ],
 ] as const) {
-  test(`2 for ${what}, and nothing has run`, async () => {
+  test(`2 for ${what}, and no job has run`, async () => {
     const { code, stdout, stderr } = await runProgram(['run', ...args], { cwd })
     assert.match(stderr, message)
     assert.equal(code, 2)

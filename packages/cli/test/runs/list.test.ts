@@ -74,7 +74,7 @@ test('a narrow terminal shows no times; outcome and command are complete', () =>
   )
 })
 
-test('60 columns: where the counts do not fit, what ran is there beside how it ended', () => {
+test('60 columns: where the counts do not fit, running nodes are shown beside the outcome', () => {
   const narrow = listLines(
     runs,
     { state: undefined, more: false },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { parseValue } from '../../src/runs/send.ts'
 
-test('a value is JSON, or a text that does not look like JSON', () => {
+test('a value is JSON, or text that does not look like JSON', () => {
   assert.deepEqual(parseValue('{ "by": "Ada" }'), { by: 'Ada' })
   assert.deepEqual(['yes', 'approved by Ada: ok', '', "12 o'clock", undefined].map(parseValue), [
     'yes',

@@ -49,7 +49,7 @@ test('bytes may be cut in the middle of a character', () => {
   assert.deepEqual(texts, ['é\n'])
 })
 
-test('a line without an end does not grow for ever', () => {
+test('a line without an end does not grow without limit', () => {
   const { stream, texts } = open()
   using _ = capture(stream, (text) => texts.push(text))
   for (let i = 0; i < 70; i++) stream.write('x'.repeat(1_000))

@@ -213,7 +213,7 @@ test('many nodes of one job are one line: how many run, how far the job is, the 
   assert.ok(lines.includes('◌ nothing ×87  ready; all 16 permits are in use'), lines.join('\n'))
 })
 
-test('of a large graph the bar shows the few that failed, are skipped or are left, in any width', () => {
+test('in a large graph the bar shows the few failed, skipped or remaining nodes, in any width', () => {
   const names = Array.from({ length: 1_000 }, (_, i) => `n${i}`)
   const model = new RunModel(graphOf(...names), { title: 't', retries: 0 })
   for (const name of names.slice(4)) {
@@ -340,7 +340,7 @@ test('a long title gives way to the state of the run and to the time', () => {
   assert.match(show(model, { columns: 24 })[0]!, /nightly\.ts {2}starting$/)
 })
 
-test('40 columns: the rate, the percentage and the name of what blocks a job are whole', () => {
+test('40 columns: the rate, the percentage and the name of the blocking job are complete', () => {
   const narrow = { columns: 40, rows: 10, now: 2_000, remaining: 64_000 }
   const model = new RunModel(
     graphOf(...Array.from({ length: 30 }, (_, i) => `n${i}`), 'render the cover', 'docs'),

@@ -146,7 +146,7 @@ test('rows of a wrapped line: a wide character is not cut in two', () => {
   )
 })
 
-test('of a long path the end is kept, from one of its parts on', () => {
+test('the end of a long path is kept, from one of its parts on', () => {
   assert.equal(truncateStart('src/a.ts', 8), 'src/a.ts')
   assert.equal(truncateStart('/home/ada/projects/shop/nightly.ts', 20), '…/shop/nightly.ts')
   assert.equal(truncateStart('a-very-long-name-of-a-file.ts', 10), '…a-file.ts')

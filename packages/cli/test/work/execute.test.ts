@@ -135,7 +135,7 @@ test('one worker at a time in a folder; settings come from heddle.worker.json', 
   assert.equal(await first.ended(), 0)
 })
 
-test('without a server in flags and file the worker says so, with 2', async () => {
+test('without a server in flags and file the worker reports that and ends with 2', async () => {
   await using stage = await Stage.open()
   using worker = new Program(['work'], { cwd: stage.folder, env: stage.env })
   assert.equal(await worker.ended(), 2)
