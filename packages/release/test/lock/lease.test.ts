@@ -83,7 +83,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await setImmediate()
 }
 
-test('E1 of clones that take the lease at once, one gets it; it is given back', async () => {
+test('E1 if two clones take the lease at once, one gets it; it is released', async () => {
   using repo = new Monorepo({ packages: { a: [] } })
   using clones = new Clones(repo)
   const held: Lease[] = []

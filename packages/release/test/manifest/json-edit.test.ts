@@ -12,7 +12,7 @@ test('S71 tabs, CRLF, byte order mark, odd spaces and a missing last line end ar
   assert.equal(edited, '\ufeff{\r\n\t"version" :  "2.0.0",\r\n\t"x":{"a":"2"  }}')
 })
 
-test('of equal keys the one that counts is changed', () => {
+test('among equal keys the effective one is changed', () => {
   const text = '{"a":"first","a":"last"}'
   assert.equal(editJson('p', text, [{ path: ['a'], value: 'new' }]), '{"a":"first","a":"new"}')
 })

@@ -61,7 +61,7 @@ const outcomes = ({ packages }: ReleaseReport): Record<string, string> =>
 const find = ({ packages }: ReleaseReport, name: string): PackageReport =>
   packages.find((each) => each.name === name)!
 
-test('a release publishes in the order of dependencies, tags, and leaves the tree as it was', async () => {
+test('a release publishes in the order of dependencies, tags, and restores the tree', async () => {
   const { repo, of } = fivePackages()
   using _repo = repo
   await using proxy = await proxyWith()

@@ -48,7 +48,7 @@ async function envWithUv(t: TestContext): Promise<Record<string, string | undefi
   return { ...process.env, PATH: `${tools}:${process.env['PATH']}`, ZIP_MODULE: module }
 }
 
-test('a version that the build computes is read from what it has built; the tree is untouched', async (t) => {
+test('a version that the build computes is read from its output; the tree is untouched', async (t) => {
   const repository = await repositoryOf(t)
   const env = await envWithUv(t)
   const { packages } = await readWorkspace(repository.folder, { env })

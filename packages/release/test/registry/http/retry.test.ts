@@ -129,7 +129,7 @@ test('RT5: a request that is not idempotent is sent once, and the error says tha
   assert.equal(stub.calls.length, 2)
 })
 
-test('RT5: a request that is declared idempotent is sent again, with its body made anew', async () => {
+test('RT5: a request that is declared idempotent is sent again, with a new body', async () => {
   const bodies: string[] = []
   await using stub = await startStub(async (request, response, call) => {
     let text = ''
