@@ -138,7 +138,7 @@ test('check is where the pattern is written, act where it is used', () => {
   assert.deepEqual([finding?.check, finding?.act, finding?.line], [1, 3, 3])
 })
 
-test('a pattern that a module puts together as it is loaded', () => {
+test('a pattern that is computed when its module loads', () => {
   const code = `const parts = {}
     const add = (name, value) => { parts[name] = new RegExp(value) }
     add('id', '^' + '[\\\\w-]+' + '_.+$')

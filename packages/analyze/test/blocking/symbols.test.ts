@@ -23,7 +23,7 @@ test('a method is known by its name and the type of its object', () => {
   assert.deepEqual(kinds(`const list = []; list.sort(); list.unheardOf()`), ['sort'])
 })
 
-test('of some types every method is known, whatever its name', () => {
+test('for some types every method is known, whatever its name', () => {
   const text = `import { AdmZip } from 'adm-zip'
     const zip = new AdmZip()
     zip.unheardOf()
@@ -32,7 +32,7 @@ test('of some types every method is known, whatever its name', () => {
   assert.deepEqual(kinds(text), ['sync-compression'])
 })
 
-test('of requests and lists every method is known when a model says so', () => {
+test('for requests and lists every method is known when a model says so', () => {
   const all = {
     names: ['*'],
     kind: 'sync-io',

@@ -37,7 +37,7 @@ test('a flag that is set without a check does not', async () => {
   assert.deepEqual(await races(open.replace('BEFORE', 'this.busy = true')), ['Pool.get'])
 })
 
-test('a flag that is given back before the window does not', async () => {
+test('a flag that is reset before the window does not guard it', async () => {
   const early = 'if (this.busy) return; this.busy = true; this.busy = false'
   assert.deepEqual(await races(open.replace('BEFORE', early)), ['Pool.get'])
 })

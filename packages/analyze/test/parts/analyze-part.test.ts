@@ -69,7 +69,7 @@ test('a guess is made among the classes of a part, not of strangers', async (t) 
   )
 })
 
-test('of two packages with one name an import means the same, whatever is kept', async (t) => {
+test('an import of two packages with one name resolves the same way, whatever is kept', async (t) => {
   const limit = [
     'let tokens = 5',
     "export async function spend() { await fetch('y'); tokens -= 1 }",

@@ -28,7 +28,7 @@ test('the extent of a finding is that of the innermost function of its name', ()
   assert.deepEqual(extentOf(3, 'outer.<callback>'), [2, 4])
 })
 
-test('of several functions of the same name it is the one around the line', () => {
+test('among several functions of the same name the one around the line is chosen', () => {
   assert.deepEqual(extentOf(7, 'outer'), [7, 8])
 })
 

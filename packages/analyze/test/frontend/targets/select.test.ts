@@ -110,7 +110,7 @@ test('standard input is a program of its own', async (t) => {
   assert.ok(selection.isWanted(finding('snippet.ts', 'f', 1, 1)))
 })
 
-test('of the targets, only changed parts are shown; everything is read', async (t) => {
+test('only changed parts of the targets are shown; everything is read', async (t) => {
   const root = sample(t)
   const git = (...args: readonly string[]): Buffer =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: root })

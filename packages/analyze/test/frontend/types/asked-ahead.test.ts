@@ -23,7 +23,7 @@ function counting(): { types: TypeSource; asked: string[]; version: number } {
   return Object.assign(self, { types })
 }
 
-test('I2: files are asked about one by one, and later only for what was not guessed', (t) => {
+test('I2: the analysis asks about files one by one, and later only about calls that were not guessed', (t) => {
   const root = tempFolder(t, { 'a.ts': 'x.a(); x.b()', 'b.ts': '\uFEFFx.c()' })
   const [a, b, gone] = ['a.ts', 'b.ts', 'gone.ts'].map((name) => path.join(root, name))
   assert.ok(a !== undefined && b !== undefined && gone !== undefined)
