@@ -1,8 +1,8 @@
 /**
  * Every error Heddle makes, in one table.
  *
- * A code is never reused or renamed once released. Each entry says in one sentence what happened,
- * with the actual values, and in one what to do. `docs/reference/errors.md` lists the same codes; a
+ * A code is never reused or renamed once released. Each entry describes the problem in one sentence,
+ * with the actual values, and the repair in another. `docs/reference/errors.md` lists the same codes; a
  * test keeps table, page and types together.
  */
 
@@ -189,7 +189,7 @@ export const errorTable = {
     false,
     (p: { what: string; grace: number }) =>
       `${p.what} did not stop within ${p.grace} ms after its signal aborted; it was abandoned and may still be running.`,
-    'Pass ctx.signal to what the job awaits, or run it in a thread, which can be ended.',
+    'Pass ctx.signal to the calls that the job awaits, or run it in a thread, which can be ended.',
   ),
   HDL_CANCELLED: entry(
     false,
@@ -293,7 +293,7 @@ export const errorTable = {
     false,
     (p: { node: string; path: string; step: string }) =>
       `The step ${quote(p.path)} of ${quote(p.node)} called ctx.${p.step}() of a job that waits for it.`,
-    'Use the context that the function of the step is given: `job({ name }, async (input, ctx) => …)`. A step that has succeeded is not called again after a restart, so the outer job would not find what was made inside it.',
+    'Use the context that the function of the step is given: `job({ name }, async (input, ctx) => …)`. A step that has succeeded is not called again after a restart, so the outer job would not find steps made inside it.',
   ),
   HDL_STEP_NOT_AWAITED: entry(
     false,
@@ -394,7 +394,7 @@ export const errorTable = {
   HDL_JOB_FAILED: entry(
     false,
     (p: { problem: string; retryable?: boolean | undefined }) => p.problem,
-    'The message is that of the job; `cause` is what it threw.',
+    'The message is that of the job; `cause` is the thrown error.',
   ),
   HDL_UNKNOWN_RESULT: entry(
     false,

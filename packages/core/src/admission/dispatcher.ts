@@ -20,7 +20,7 @@
  *      outcome + success + error + timeout + disconnected + superseded + cancelled + rejected.
  *  I3  The seat comes back exactly once, when the last attempt has settled or was abandoned.
  *  I4  Every timeout names its stage: `queue`, or the stage of this dispatcher.
- *  I5  Nothing that can start waits: after every change the queue is looked at again.
+ *  I5  Nothing that can start waits: after every change the queue is checked again.
  *  I6  A result that comes after the outcome is dropped.
  *  I7  Starting one task after the other yields to I/O after `sliceBudget` milliseconds, so a queue
  *      of tiny tasks cannot hold up timers and sockets.
@@ -100,7 +100,7 @@ export interface SubmitOptions extends ReserveOptions, FillOptions, WaitOptions 
   readonly retryBaseDelay?: number | undefined
   /** Called with each step of its attempts, on the loop and in order. It must not throw. */
   readonly onReport?: ((report: AttemptReport) => void) | undefined
-  /** Makes the error that the caller gets of what the last attempt threw. */
+  /** Makes the caller's error from the error of the last attempt. */
   readonly wrapFailure?: ((thrown: unknown) => unknown) | undefined
 }
 
@@ -117,7 +117,7 @@ export interface AdmittedTask<R> {
   readonly attempt: number
   /** Undefined until the caller was notified. */
   readonly outcome: Outcome | undefined
-  /** Why it does not run: what it lacks while it is queued, or what its place says: `no worker is connected`. */
+  /** Why it does not run: the missing permits while it is queued, or the place's reason: `no worker is connected`. */
   readonly waitsFor: string | undefined
   /** The result. Its rejection needs no handler: `outcome` keeps it, so other awaits may come first. */
   readonly done: Promise<R>
@@ -373,7 +373,7 @@ export class Dispatcher {
    * served. Work whose permits are busy does not hold up work that needs others.
    *
    * @throws `HDL_OVERLOADED`, `HDL_DRAINING`, `HDL_TIMEOUT` with `stage`, `HDL_CANCELLED`,
-   * `HDL_WOULD_DEADLOCK`, what the work threw.
+   * `HDL_WOULD_DEADLOCK`, the error of the work.
    */
   async run<R>(work: Work<R>, options: SubmitOptions = {}): Promise<R> {
     return (await this.#submit(work, options).done) as R

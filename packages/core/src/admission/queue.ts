@@ -355,7 +355,7 @@ export class AdmissionQueue<T> {
   #draining = false
   #sealed = false
   #drainRetryAfter: number | undefined
-  /** While room is offered, what comes back is offered by the same loop. */
+  /** While room is offered, released permits are offered by the same loop. */
   #offering = false
 
   constructor(options: AdmissionOptions = {}) {
@@ -532,7 +532,7 @@ export class AdmissionQueue<T> {
     }
   }
 
-  /** After {@link drain}: what is only reserved is refused as well, when it comes to be filled. */
+  /** After {@link drain}: reserved work is refused as well, when it comes to be filled. */
   seal(): void {
     this.#sealed = true
   }
@@ -595,7 +595,7 @@ export class AdmissionQueue<T> {
     return admitted >= this.#tenantCapacity ? 'tenant' : undefined
   }
 
-  /** I6: a stack would be most of what a refusal costs, and says nothing that the name does not. */
+  /** I6: a stack would be most of a refusal's cost, and adds nothing to the name. */
   #refuse(refusal: Refusal, tenant: string): HeddleError {
     this.#rejectedBy[refusal]++
     return withoutStack(() => this.#refusalError(refusal, tenant))

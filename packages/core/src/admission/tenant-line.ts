@@ -17,7 +17,7 @@
  *  F5  A queue exists only while it holds an entry.
  *
  * Prior art: weighted fair queueing stamps entries on arrival, so an entry removed later has used up its tenant's
- * turn, and long jobs count like short ones. Comparing what runs now needs no history.
+ * turn, and long jobs count like short ones. Comparing current counts needs no history.
  */
 import type { Entry, Line } from '../capacity/lane.ts'
 import type { Lanes } from '../capacity/lanes.ts'

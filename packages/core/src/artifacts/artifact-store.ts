@@ -6,10 +6,12 @@
  *                 └── cut, too large, or not as announced ──▶ removed
  *
  * Invariants, quoted by the conformance suite, which every implementation runs:
- *  F1  An artifact is listed when all of its bytes are durable. A crash at any instant leaves the old one or the new one,
- *      whole, and what else it leaves is removed by the next process that writes artifacts of the run.
- *  F2  A name belongs to the piece of work that wrote it first (`by`): the same one may replace it, any other is refused.
- *  F3  The artifacts of a run, with what is being written and what was cut, never take more than the quota. An artifact and
+ *  F1  An artifact is listed when all of its bytes are durable. A crash at any instant leaves the old one or the new
+ *  one,
+ *      whole, and its other leftovers are removed by the next process that writes artifacts of the run.
+ *  F2  A name belongs to the piece of work that wrote it first (`by`): the same one may replace it, any other is
+ *  refused.
+ *  F3  The artifacts of a run, with unfinished and interrupted uploads, never take more than the quota. An artifact and
  *      the one that replaces it count as the larger of the two; while both are there the disk holds both.
  *  F4  A name is a text and never a path: nothing is written or read outside of the store.
  *  F5  Bytes are read as they were written. Reading a whole artifact that was damaged ends with an error.
@@ -54,7 +56,7 @@ export interface PutArtifactOptions {
   readonly length?: number
   /** The checksum that the bytes will have, in hexadecimal. Others are refused with `HDL_ARTIFACT_MISMATCH`. */
   readonly sha256?: string
-  /** Whether what has arrived is kept when the content is cut. Needs `length` and `sha256`, which name the upload. */
+  /** Whether received bytes are kept when the content is cut. Needs `length` and `sha256`, which name the upload. */
   readonly resumable?: boolean
   /** How many bytes of this upload the store has already: the content begins after them. Default 0. */
   readonly start?: number
@@ -79,7 +81,7 @@ export interface ArtifactRange {
 /**
  * An artifact that is being read. Its content does not change when the artifact is replaced during the read. One that
  * is removed stays readable in memory and in a folder; in a database reading it ends with `HDL_ARTIFACT_DAMAGED`.
- * `bytes` is read once, at the pace of its reader, and closes what it holds when it ends; dispose of one that is not
+ * `bytes` is read once, at the pace of its reader, and closes its source when it ends; dispose of one that is not
  * read.
  */
 export interface OpenArtifact extends AsyncDisposable {
@@ -99,8 +101,9 @@ export interface ArtifactStore extends AsyncDisposable {
    * Writes an artifact. It is durable when this resolves.
    *
    * *Cancellation*: by its signal, also while the content gives nothing: as if the content had been cut.
-   * @throws `HDL_ARTIFACT_QUOTA`, `HDL_ARTIFACT_TAKEN`, `HDL_ARTIFACT_MISMATCH`; `HDL_ARTIFACT_BUSY` when the same upload
-   *   is being received; `HDL_STORE_FAILED`; what the content throws.
+   * @throws `HDL_ARTIFACT_QUOTA`, `HDL_ARTIFACT_TAKEN`, `HDL_ARTIFACT_MISMATCH`; `HDL_ARTIFACT_BUSY` when the same
+   * upload
+   *   is being received; `HDL_STORE_FAILED`; the error of the content.
    */
   put(
     run: string,
@@ -116,7 +119,7 @@ export interface ArtifactStore extends AsyncDisposable {
   open(run: string, name: string, range?: ArtifactRange): Promise<OpenArtifact>
   /** In the order in which they were written. */
   list(run: string): Promise<readonly ArtifactInfo[]>
-  /** Removes the artifacts of a run, and what was cut. Gives their bytes. */
+  /** Removes the artifacts of a run, and interrupted uploads. Returns their bytes. */
   remove(run: string): Promise<number>
   /** The runs that have artifacts, with their bytes. */
   sizes(): AsyncIterable<readonly [run: string, bytes: number]>

@@ -18,7 +18,7 @@ import {
   type PutArtifactOptions,
 } from './artifact-store.ts'
 
-/** Characters of a name: a folder of any file system takes what is made from it. */
+/** Characters of a name: a folder of any file system takes the file name made from it. */
 const longestName = 200
 
 const putNames = {
@@ -57,7 +57,7 @@ export function checkQuota(quota: Partial<ArtifactQuota>, base = defaultQuota): 
 export interface CheckedPut extends Required<Pick<PutArtifactOptions, 'by' | 'start'>> {
   readonly length: number | undefined
   readonly sha256: string | undefined
-  /** Set when what has arrived is kept. */
+  /** Set when received bytes are kept. */
   readonly upload: ArtifactUpload | undefined
   readonly quota: ArtifactQuota
   readonly createdAt: number | undefined

@@ -10,8 +10,9 @@ export const pieceBytes = 256 * 1024
 /**
  * The content of an artifact in pieces of at most {@link pieceBytes}.
  *
- * *Cancellation*: by the signal, also while the content gives nothing. The content is closed, and its end is not waited for.
- * @throws what the content throws; `HDL_BAD_OPTION` when it gives something else than text and bytes.
+ * *Cancellation*: by the signal, also while the content gives nothing. The content is closed, and its end is not waited
+ * for.
+ * @throws the error of the content; `HDL_BAD_OPTION` when it gives something else than text and bytes.
  */
 export async function* piecesOf(
   content: ArtifactContent,

@@ -102,7 +102,7 @@ const pastFirstTurn = 16
 const timedByHand = 32
 /** It holds no permits for now. */
 const suspended = 64
-/** It has made durable steps, which are looked at when it returns. */
+/** It has made durable steps, which are checked when it returns. */
 const stepped = 128
 
 // The following are functions and not methods: jobs get the attempt as their context, and must not be able to make
@@ -151,7 +151,7 @@ export function abortAttempt(attempt: Attempt<Attemptable>, reason: unknown): vo
   abort(attempt, reason)
 }
 
-/** From here on what the attempt logs and reports goes through `redact`. */
+/** From here on, logs and reports of the attempt go through `redact`. */
 export function redactTexts(context: RunnerContext, redact: (text: string) => string): void {
   setRedaction(context as Attempt<Attemptable>, redact)
 }

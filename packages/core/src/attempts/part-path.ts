@@ -1,6 +1,6 @@
 /**
  * The paths that name the parts of a node: the elements of a map and the steps of a job. docs/design/growing.md has the
- * table. Journals keep them, so what is written here never changes its form.
+ * table. Journals keep them, so their form never changes.
  */
 import { hash } from 'node:crypto'
 import { HeddleError } from '../errors.ts'
@@ -95,7 +95,9 @@ export function looksLikePart(node: string, separator: Separator): boolean {
   return ambiguous[separator].test(node)
 }
 
-/** Who owns what a node or a part of it leaves, by the name of that piece of work: no two of a run are called the same. */
+/**
+ * The owner of artifacts and keys of a node or a part, by the name of that piece of work: names are unique in a run.
+ */
 export function ownerName(node: string, work: string): string {
   return looksLikePart(node, ' ') ? JSON.stringify(node) + work.slice(node.length) : work
 }

@@ -21,7 +21,7 @@ const globals = globalThis as { [finalKey]?: WeakSet<object> }
 const finalErrors = (globals[finalKey] ??= new WeakSet())
 
 /**
- * Marks what a job throws as final: the job is not tried again. A text, or anything else that is not an object,
+ * Marks an error of a job as final: the job is not tried again. A text, or anything else that is not an object,
  * becomes an error with that message.
  *
  * An error with `retryable: false` is final too.

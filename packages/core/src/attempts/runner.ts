@@ -554,7 +554,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     return suspension.waiter.promise
   }
 
-  /** A8: while the host is closed, what was suspended continues all the same. */
+  /** A8: while the host is closed, suspended entries still continue. */
   #continueAll(now: number): void {
     for (const attempt of this.#resuming) {
       if (this.#room.tryPick(attempt.entry)) this.#continue(attempt, now)

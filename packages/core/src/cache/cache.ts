@@ -8,12 +8,12 @@
  *   change pending ── hit or "deleted", nothing to wait for
  *                     │ the tier has it
  *   unknown ────────▶ reading ─────────▶ in memory, or a miss
- *                     └─ a change comes: the readers get it at once, what the tier says is dropped
+ *                     └─ a change comes: the readers get it at once, the tier's answer is dropped
  *
  * Every change gets a version and takes effect in one synchronous step: memory, the pending change
  * and the readers are brought up to date together, then the tier follows (write-behind.ts). So the
- * interesting races are gone by construction: what comes back from the tier counts only if the key
- * still is as it was when it was asked for (lookup.ts).
+ * interesting races are gone by construction: an answer of the tier counts only if the key
+ * is unchanged since it was asked for (lookup.ts).
  *
  *  C1  A read gives the newest change that had taken effect at some instant between its call and its
  *      end. Hence delete beats a slow read (S21), and so does clear (S24).
@@ -24,7 +24,7 @@
  *      caller's abort touches that caller only; the computation is aborted when the last one left.
  *  C5  A computed value is stored only if the key has not changed since the computation began.
  *  C6  A transaction sees and changes its key alone: other changes of that key wait, other keys and
- *      readers do not (S28). A clear ends it: what it read is gone, so it cannot commit.
+ *      readers do not (S28). A clear ends it: the value it read is gone, so it cannot commit.
  *  C7  A derived entry is there only while its parent has the version that it was made from.
  *  C8  A delete takes no room in memory, so it cannot push out anything (S26). A key costs memory
  *      only while it is in the LRU or something is going on with it.
@@ -97,7 +97,7 @@ interface Applied {
   /** Whether there was an entry before; undefined when only the tier knows. */
   readonly existed: boolean | undefined
   readonly parent: Parent | undefined
-  /** Gives what the tier said: whether it had an entry. */
+  /** Resolves with the tier's answer: whether it had an entry. */
   readonly durable: Promise<boolean>
 }
 
@@ -223,7 +223,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   }
 
   /**
-   * The value together with its version: the `parent` of what is derived from it.
+   * The value together with its version: the `parent` of derived entries.
    *
    * *Cancellation*: as `get`.
    * *Fairness*: as `get`.
@@ -309,7 +309,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
    * read, the value is computed.
    *
    * *Cancellation*: ends this caller's wait only; with the last caller the computation's signal
-   * aborts, and what it still gives is dropped.
+   * aborts, and its late result is dropped.
    * *Fairness*: callers are notified in order of arrival.
    *
    * @throws what `compute` throws; nothing is stored then.
@@ -336,7 +336,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
 
   /**
    * Reads and changes one key as one step: no other caller changes it meanwhile, and none sees the
-   * change before the body has returned. Fulfilled with what the body gave when the tier has the
+   * change before the body has returned. Fulfilled with the body's result when the tier has the
    * change. Changes of this key inside the body go through `tx`; anything else would wait for itself.
    *
    * *Cancellation*: the caller's wait ends, `tx.signal` aborts and the draft is dropped. The key is
@@ -344,7 +344,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
    * *Fairness*: transactions and changes of one key take turns in order of arrival; other keys are
    * not held up.
    *
-   * @throws what the body throws; nothing is changed then. `HDL_GONE` when the cache was cleared
+   * @throws the error of the body; nothing is changed then. `HDL_GONE` when the cache was cleared
    * meanwhile.
    * @example
    * await using cache = await openCache<number>()
@@ -411,7 +411,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   }
 
   /**
-   * Writes what is pending and closes the tier. Reads, computations and transactions under way are
+   * Writes pending changes and closes the tier. Reads, computations and transactions under way are
    * cancelled, changes that wait for their turn fail with `HDL_CLOSED`. At the deadline changes that are
    * not written yet fail too. Calling it again waits for the same end.
    *
@@ -469,7 +469,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     return false
   }
 
-  /** Waits until the tier has what was applied: C3. */
+  /** Waits until the tier has the applied change: C3. */
   async #settled(applied: Applied, turn: Turn): Promise<boolean> {
     const existed = await applied.durable
     const { parent } = applied
@@ -540,7 +540,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
 
   #made(key: string, version: number, draft: Draft<V>, parent: Parent | undefined): Entry<V> {
     const now = this.#clock.now()
-    // It cannot outlive what it was made from.
+    // It cannot outlive its parent.
     const ttl = Math.min(draft.ttl ?? this.#limits.ttl, (parent?.expiresAt ?? Infinity) - now)
     const life = { createdAt: this.#clock.wallTime(), ttl, expiresAt: now + ttl }
     const family = parent === undefined ? undefined : this.#lineage.join(parent)
@@ -567,7 +567,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
       : { body, bytes: body.length, weight: weightOf(body.length, encoder.values) }
   }
 
-  // ── Parents and what is derived from them ────────────────────────────────────────────────────
+  // ── Parents and derived entries ────────────────────────────────────────────────────────────
 
   /** Waits until it is known whether the key has an entry. */
   async #learn(key: string, patience: Patience): Promise<Known | null> {
@@ -664,7 +664,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   ): Promise<void> {
     const draft = this.#draft(key, value, keep)
     const permit = this.#locks.tryAcquire(key)
-    // A transaction is deciding what the key will be.
+    // A transaction is deciding the next value of the key.
     if (permit === undefined) return
     const patience = new Patience(this.#clock, { signal: since.signal })
     const turn = { what: `${this.#name} set "${key}"`, patience, isWanted: since.isWanted }
@@ -792,7 +792,7 @@ const optionNames = {
  * *Cancellation*: none; opening a tier is bounded by the tier.
  * *Fairness*: none needed.
  *
- * @throws what the tier throws, for example `HDL_LOCKED` when another process has the directory.
+ * @throws the error of the tier, for example `HDL_LOCKED` when another process has the directory.
  * @example
  * await using cache = await openCache<number>({ maxEntries: 1000, ttl: 60_000 })
  * await cache.set('answer', 42)

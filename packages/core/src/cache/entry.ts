@@ -62,8 +62,8 @@ export class Entry<V> {
 }
 
 /**
- * What memory is charged for a value: its bytes, and for each of the values inside it what an object
- * or a string costs on the heap beyond its bytes (33 to 47 bytes measured, see decision 0053).
+ * What memory is charged for a value: its bytes, and for each inner value the overhead of an object
+ * or a string on the heap beyond its bytes (33 to 47 bytes measured, see decision 0053).
  */
 export function weightOf(bytes: number, values: number): number {
   return bytes + (values - 1) * 40

@@ -39,7 +39,7 @@ export class Reading<V> {
     return this.#answer.promise
   }
 
-  /** Whether what the tier gives is of no use any more. */
+  /** Whether the tier's answer is of no use any more. */
   get isOver(): boolean {
     return this.#answered || this.#signal.aborted
   }

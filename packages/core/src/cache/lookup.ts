@@ -40,11 +40,11 @@ export interface LookupParts<V> {
 }
 
 /**
- * Finds out what a key has, asking the tier only when it is not known here.
+ * Finds the value of a key, asking the tier only when it is not known here.
  *
  * The rule that keeps memory coherent: between asking the tier and using its answer the key's state
- * is held, and a change of the key (`overtake`) makes the answer void. So what is used at the end is
- * checked in the same synchronous step.
+ * is held, and a change of the key (`overtake`) makes the answer void. So the value is used in the same synchronous
+ * step in which it is checked.
  */
 export class Lookup<V> {
   readonly #parts: LookupParts<V>
@@ -119,7 +119,7 @@ export class Lookup<V> {
     state.peeked = undefined
     state.reading?.answer(entry)
     state.reading = undefined
-    // Whoever comes from now on must not get what was asked for before the change.
+    // Later callers must not get a value that was requested before the change.
     this.#reads.detach(state.key)
     this.#peeks.detach(state.key)
   }
@@ -152,8 +152,8 @@ export class Lookup<V> {
   }
 
   /**
-   * Asks the tier about a key whose state is held. The caller looks at `known` again afterwards: a
-   * change of the key meanwhile makes the answer void.
+   * Asks the tier about a key whose state is held. The caller checks `known` again afterwards: a
+   * change of the key in between makes the answer void.
    */
   peek(state: KeyState<V>, patience: Patience): Promise<void> {
     const { states, tier } = this.#parts
@@ -220,7 +220,7 @@ export class Lookup<V> {
         await this.peek(parentState, patience)
         if (reading.isOver) return undefined
       }
-      // From here on nothing waits: what is checked is what is used.
+      // From here on nothing waits: the checked entry is the used one.
       const entry = this.#revive(stored, decoded, state, parentState)
       if (entry === undefined) discard(state)
       else {
@@ -264,7 +264,7 @@ export class Lookup<V> {
   }
 }
 
-/** What the tier answers; what it throws, as an error of ours. */
+/** The tier's answer; its error is converted into ours. */
 async function asked<T>(action: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

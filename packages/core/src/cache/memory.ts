@@ -16,7 +16,7 @@ export interface MemoryEvictions {
 }
 
 /**
- * The upper tier: what is used most, ready to hand out.
+ * The upper tier: the most used entries, ready to hand out.
  *
  * Only `get` and `set` of lru-cache are used. Its time to live reads a clock of its own, and its
  * `fetch` lets the first caller's abort reject every caller.

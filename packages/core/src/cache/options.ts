@@ -43,7 +43,7 @@ export interface KeepOptions {
 
 export interface SetOptions extends KeepOptions, WaitOptions {}
 
-/** A value with what is needed to derive others from it. */
+/** A value with the data needed to derive others from it. */
 export interface CacheEntry<V> extends ParentVersion {
   readonly value: V
 }

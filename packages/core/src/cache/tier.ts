@@ -47,7 +47,7 @@ export interface TierEntry extends TierMeta {
  * An entry as it is written. The bytes belong to the tier, which may transfer them to a thread.
  *
  * A large value comes in pieces, made while they are asked for, so that it is never in memory twice.
- * When the pieces throw, the write changes nothing and is rejected with what they threw.
+ * When the pieces throw, the write changes nothing and is rejected with their error.
  */
 export interface TierWrite extends TierMeta {
   readonly body: Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array<ArrayBuffer>>

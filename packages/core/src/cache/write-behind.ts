@@ -175,7 +175,7 @@ export class WriteBehind<V> {
   }
 
   /**
-   * Waits until the tier has this version or a newer one. Gives what the tier said: whether it had
+   * Waits until the tier has this version or a newer one. Resolves with the tier's answer: whether it had
    * an entry of the key before. The version must not have been reached yet.
    */
   waitDurable(
@@ -347,7 +347,7 @@ export class WriteBehind<V> {
     this.#forget(state)
     if (change.entry !== undefined) {
       this.#events.lost(state)
-      // In its new version: what was made from the lost one goes as well.
+      // In its new version: entries derived from the lost one are deleted as well.
       this.#putDelete(state, state.version, true)
       return
     }

@@ -26,7 +26,7 @@ import { KeyedResource, SharedResource } from './shared-resource.ts'
  *      was lowered meanwhile.
  *  K2  In no interval of `per` milliseconds more than `limit` attempts start, over all runs.
  *  K3  No lost wake-up: when an entry could start, its owner has been called, or is about to call pick().
- *  K4  What waits holds nothing, and delays only what ranks behind it and wants what it lacks.
+ *  K4  What waits holds nothing, and delays only entries that rank behind it and need what it lacks.
  *  K5  The cost of a start does not grow with the number of keys, lanes or waiting entries (log n).
  *  K6  Limits hold for this process; two processes have twice as much. Those with `scope: 'cluster'` hold for all
  *  servers on

@@ -74,7 +74,7 @@ export interface ClusterLimitsOptions {
   readonly ttl?: number
   /** Milliseconds before that at which the server stops trusting its share. Default 1,500. */
   readonly margin?: number
-  /** Milliseconds between two looks at a record. Default 500. */
+  /** Milliseconds between two reads of a record. Default 500. */
   readonly every?: number
   /** The same, while something waits here. Default 100. */
   readonly shortEvery?: number
@@ -125,7 +125,7 @@ export class ClusterLimits implements Service {
     return this.#life.start()
   }
 
-  /** E5. *Cancellation*: it ends at the deadline; what was not given back is free after the ttl. */
+  /** E5. *Cancellation*: it ends at the deadline; unreturned permits are free after the ttl. */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#life.stop(options)
   }

@@ -2,7 +2,7 @@ import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { rankOf, urgentPriority } from '../kernel/rank.ts'
 import type { Entry } from './lane.ts'
 
-/** A lane, or a bundle of lanes: what it is compared by is its first entry. */
+/** A lane, or a bundle of lanes, compared by its first entry. */
 export interface Ranks<T> extends HeapItem {
   readonly priority: number
   readonly line: { readonly first: T | undefined }
@@ -67,7 +67,7 @@ export function ranksBefore<T extends Entry<T>>(
 /**
  * Lanes in the order of rank: a heap for each priority, because depth and aging together are not an order
  * (an old root of priority 1, a young leaf of priority 1 and something of priority 2 would go round in a
- * circle). A lane is looked at through its head, so every change of a head calls {@link update}.
+ * circle). A lane is compared through its head, so every change of a head calls {@link update}.
  */
 export class LaneOrder<T extends Entry<T>, L extends Ranks<T>> {
   readonly #ranking: Ranking<T>
@@ -116,7 +116,7 @@ export class LaneOrder<T extends Entry<T>, L extends Ranks<T>> {
     return best
   }
 
-  /** The first of priority 0, which alone may use what is reserved. */
+  /** The first of priority 0, which alone may use reserved permits. */
   get firstUrgent(): L | undefined {
     return this.#heaps[urgentPriority]?.peek()
   }

@@ -310,7 +310,7 @@ export class LaneTable<T extends Entry<T>> {
     return permits
   }
 
-  /** @throws `HDL_BAD_OPTION` for what cannot be resized. */
+  /** @throws `HDL_BAD_OPTION` for a limit that cannot be resized. */
   #resizable(name: string): Permits {
     if (name === 'concurrency' && this.total !== undefined) return this.total
     if (isPlace(name)) {

@@ -10,7 +10,7 @@ export interface Entry<T extends Entry<T>> extends ListItem<T> {
   lane: Lane<T>
   /** Counts arrivals. */
   readyOrder: number
-  /** Longest path from a root of its graph: what is deeper goes first, so that a pipeline drains. */
+  /** Longest path from a root of its graph: deeper nodes go first, so that a pipeline drains. */
   readonly depth: number
 }
 
@@ -38,7 +38,7 @@ export class Lane<T extends Entry<T>> implements HeapItem {
   readonly line: Line<T>
   /** Whether all entries take the same, so that nothing has to be remembered for each. */
   readonly isPlain: boolean
-  /** With which others it waits for what has no keys; undefined when it wants nothing of that kind. */
+  /** The bundle of lanes with which it waits for resources without keys; undefined when it needs none. */
   readonly bundle: Bundle<T> | undefined
   /** Whether it waits there. */
   isBundled = false
@@ -74,7 +74,7 @@ export class Lane<T extends Entry<T>> implements HeapItem {
     this.bundle = options.bundle
   }
 
-  /** Where it waits: at its gate, which means that it lacks nothing else, or parked at what it lacks. */
+  /** Where it waits: at its gate, which means that it lacks nothing else, or parked at the resource it lacks. */
   get waitsAt(): View<T> | undefined {
     return this.isBundled ? this.bundle!.view : this.#waitsAt
   }

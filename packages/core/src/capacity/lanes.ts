@@ -41,7 +41,7 @@ import type { Claim, View, ViewHost } from './view.ts'
  *  I5  An entry that is resumed takes no start of a rate; each attempt takes them once.
  *
  * Known limits: a name that is a rate in the run and permits in the process, or the other way round, is taken again as
- * a whole by what is resumed. An entry that needs two contended resources may wait long, because only the one it lacks
+ * a whole by resumed entries. An entry that needs two contended resources may wait long, because only the one it lacks
  * is held back for it. Holding back all it needs would leave permits idle.
  */
 
@@ -72,7 +72,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   readonly #onRoom: () => void
   readonly #sweeps: boolean
   readonly #table: LaneTable<T>
-  // The table's own: they are looked at for each start.
+  // The table's own: they are read for each start.
   readonly #total: Permits | undefined
   readonly #gates: readonly View<T>[]
   /** What an entry took, where that differs from entry to entry of its lane. */
@@ -230,7 +230,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     do {
       this.#calledMeanwhile = false
       entry = this.#gates.length === 1 ? this.#pickAt(this.#gates[0]!) : this.#pickBest()
-      // Parking one lane may have made room for another, at a gate that was looked at already.
+      // Parking one lane may have made room for another, at a gate that was checked already.
     } while (entry === undefined && this.#calledMeanwhile)
     this.#picking = false
     if (entry === undefined) {
@@ -258,8 +258,8 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
   }
 
   /**
-   * Takes this entry, with its permits, if they are free: for what is resumed while nothing new starts. It is
-   * not new work, so it goes before what waits.
+   * Takes this entry, with its permits, if they are free: for entries resumed while nothing new starts. It is
+   * not new work, so it goes before waiting entries.
    */
   tryPick(entry: T): boolean {
     const { lane } = entry
@@ -329,7 +329,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     return shortageOf(lane, this.#total)
   }
 
-  /** The run starts nothing for a while: it does not keep others waiting for what it will not take. */
+  /** The run starts nothing for a while: it does not keep others waiting for permits it will not take. */
   withdraw(): void {
     this.#isWithdrawn = true
     for (const view of this.#waiting) {
@@ -431,7 +431,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     const isWithOthers = view.key === undefined && bundle !== undefined
     const together = isWithOthers ? bundle.view : undefined
     if (together !== undefined && together !== view && offeredBy?.view === together) {
-      // Called in vain by the view at which its bundle waits: what it lacks, the others lack, too.
+      // Called in vain by the view at which its bundle waits: the others lack the same.
       together.handOver(bundle!, view)
     }
     this.#endOffer(lane)
@@ -446,7 +446,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     this.#take(lane, entry)
     lane.line.remove(entry)
     this.#size--
-    // Its place in the heap first: what follows may add other lanes to it.
+    // Its place in the heap first: the next steps may add other lanes to it.
     if (lane.line.first === undefined) {
       lane.waitsAt = undefined
       lane.gate.drop(lane)

@@ -57,7 +57,7 @@ export function readResources(
   )
 }
 
-/** @throws `HDL_BAD_OPTION` that says what can be written. */
+/** @throws `HDL_BAD_OPTION` with the possible forms. */
 function readResource(name: string, options: ResourceOptions, clock: Clock): ResourceKind {
   const option = `resources.${name}`
   if (name === 'slot' || (placeNames as readonly string[]).includes(name)) {

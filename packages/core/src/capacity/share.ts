@@ -1,5 +1,5 @@
 /**
- * How many permits of a limit one server takes, given what the others have: `scope: 'cluster'`. Pure functions.
+ * How many permits of a limit one server takes, given the shares of the others: `scope: 'cluster'`. Pure functions.
  *
  * Rules, quoted by the tests:
  *  H1  The counts of all servers together never exceed the limit, unless a server that was taken for dead comes back
@@ -9,7 +9,7 @@
  * another one lacks some.
  *  H3  A server that lacks its part gets it as soon as attempts of the others end: they start nothing above their
  *  parts. The part is an
- *      equal one for each server that wants permits, and what one does not want is divided among the others.
+ *      equal one for each server that wants permits, and an unused part is divided among the others.
  *  H4  The server that has lacked its part for the longest time comes first, with all that its next attempt needs. So a
  *  server gets
  *      its turn when there are fewer permits than servers, and an attempt that needs many permits is not starved by
@@ -72,7 +72,7 @@ export function shareOf(question: ShareQuestion): ShareAnswer {
   const part = parts.get(id)!
   // H2, H3.
   const allowed = Math.min(free, isOtherShort ? part : Math.max(want, own?.count ?? 0))
-  // H1: what is in use is counted, whatever was agreed on.
+  // H1: permits in use are counted, whatever the agreement.
   const count = Math.max(used, allowed)
   // H4: also while its part is 0, because others come first.
   const isShort = need > 0 && count < Math.max(part, need)

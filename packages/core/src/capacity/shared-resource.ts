@@ -55,7 +55,7 @@ export class Waiter implements HeapItem, Ranked {
   }
 }
 
-/** The answer to a waiter: refused, or what it may take. */
+/** The answer to a waiter: refused, or the number it may take. */
 export const refused = 0
 export const ordinary = 1
 export const onlyReserved = 2
@@ -141,7 +141,7 @@ export class SharedResource {
   join(waiter: Waiter, count: number, priority: number): void {
     if (waiter.isWaiting) {
       if (waiter.count === count && waiter.priority === priority) return
-      // It was called for what it wanted before. If it is the first now, it has to be called for this.
+      // It was registered for its earlier request. If it is the first now, it has to be called for this one.
       this.#remove(waiter)
     } else {
       const { seniority } = waiter

@@ -109,7 +109,7 @@ function clusterShortage(permits: ClusterPermits): ClusterShortage {
   return { limit, elsewhere: theirs, servers, isSure: permits.isTrusted() }
 }
 
-/** For people: what an entry waits for. */
+/** The wait of an entry, in words. */
 export function describeShortage(shortage: Shortage): string {
   if (shortage.kind === 'rate') {
     return `the rate of ${shortage.resource}: next in ${Math.ceil(shortage.ms)} ms`

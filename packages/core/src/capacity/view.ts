@@ -72,11 +72,11 @@ class Group<T extends Entry<T>> {
 }
 
 /**
- * One resource as one run sees it: what the run has of it, what the process has of it, and the lanes that
+ * One resource from the view of one run: the permits of the run, those of the process, and the lanes that
  * wait for it here.
  *
  *  V1  A lane that lacks it waits in this line; lanes that rank behind wait behind it, also when there would
- *      be room for them: what is heavy is not starved by what is light.
+ *      be room for them: heavy entries are not starved by light ones.
  *  V2  While a lane waits here, something is going to call it: a permit that comes back to the run, the
  *      alarm of a rate, or the line of the process.
  *  V3  To each gate only so many lanes are sent back as there is room for, so that a permit that comes back
@@ -146,7 +146,7 @@ export class View<T extends Entry<T>> {
   }
 
   /**
-   * Whether a lane may take what it claims here, now. `ahead` is a lane that ranks before it and lacks
+   * Whether a lane may take its claim here, now. `ahead` is a lane that ranks before it and lacks
    * something here: then only priority 0 passes, and only on reserved permits.
    */
   admits(lane: Lane<T>, claim: Claim<T>, ahead: Lane<T> | undefined): boolean {
@@ -253,7 +253,7 @@ export class View<T extends Entry<T>> {
     this.offer()
   }
 
-  /** After {@link admits}, in the same step. Adds what was taken to `held`. */
+  /** After {@link admits}, in the same step. Adds the permits to `held`. */
   take(lane: Lane<T>, claim: Claim<T>, held: number[] | undefined): void {
     const { own, shared } = this
     const { count } = claim
@@ -374,8 +374,8 @@ export class View<T extends Entry<T>> {
       const lane = group.line.first!.firstLane!
       const claim = lane.claimOn(this)
       if (!this.admits(lane, claim, ahead)) {
-        // Held back by a lane of this run, it has nothing to wait for in the process. Only the first waits: were it now
-        // this lane and now that, each change of what is wanted would call the run again.
+        // Held back by a lane of this run, it has nothing to wait for in the process. Only the first waits: if the
+        // first changed often, each change of its claim would call the run again.
         const isFirst = ahead === undefined || (group.isUrgent && ahead.priority !== urgentPriority)
         if (isFirst) {
           // While a lane that ranks before it is on its way to take some, the run is in the line for that one.

@@ -41,8 +41,8 @@ const opened: unique symbol = Symbol('opened')
 /**
  * Turns bytes back into the value, a step at a time.
  *
- * Every length is checked against what is left before anything of that size is made, so damaged
- * bytes end in an error and never in a crash. Large binary data is looked at where it is, in the
+ * Every length is checked against the remaining bytes before anything of that size is made, so damaged
+ * bytes end in an error and never in a crash. Large binary data is viewed in place, in the
  * memory of `body`; small binary data in a large value is copied, so that it does not keep all of it.
  */
 export class Decoder {

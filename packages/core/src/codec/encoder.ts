@@ -333,7 +333,7 @@ export class Encoder {
     return valueCost + length
   }
 
-  /** In one go, however long: what follows must not come before it. */
+  /** In one go, however long: the next bytes must not come before it. */
   #key(key: string): number {
     return key.length > pieceLength ? this.#text(key) : this.#string(key)
   }
@@ -363,7 +363,7 @@ export class Encoder {
       this.#varint(value.length)
       return this.#push(new Frame(Tag.array, value, value.length))
     }
-    // Also the Object.prototype of another realm: what has no prototype of its own has no class.
+    // Also the Object.prototype of another realm: an object without a prototype of its own has no class.
     if (prototype === null || Object.getPrototypeOf(prototype) === null) return this.#plain(value)
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return this.#binary(value)
     if (value instanceof Map) {
@@ -438,7 +438,7 @@ export class Encoder {
     this.#tag(Tag.binary)
     this.#tag(kind)
     this.#varint(bytes.length)
-    // Aligned, so that the reader can look at the bytes where they are.
+    // Aligned, so that the reader can view the bytes in place.
     while (this.bytes % 8 !== 0) this.#tag(0)
     if (this.#at + bytes.length <= this.#piece.bytes.length) {
       this.#piece.bytes.set(bytes, this.#at)

@@ -1,14 +1,14 @@
-/** Places of a run of holes that are looked at one by one. Then the array is asked for the items that it has. */
+/** How many places of a run of holes are read one by one. Then the array is asked for its items. */
 const mostLooks = 2 ** 16
 
 /**
  * Finds the items of an array that has holes.
  *
- * To look at a hole costs as much as to look at an item: `a[4e9] = 1` alone would take minutes. So in a long run of
+ * Reading a hole costs as much as reading an item: `a[4e9] = 1` alone would take minutes. So in a long run of
  * holes the array is asked for its keys, once.
  *
- * Known limit: that takes one turn of the loop, which is 0.6 s for 1 million items with 65,536 holes before the last one,
- * and 0.13 s for `new Array(3e7)`, of which V8 keeps each place.
+ * Known limit: that takes one turn of the loop, which is 0.6 s for 1 million items with 65,536 holes before the last
+ * one, and 0.13 s for `new Array(3e7)`, of which V8 keeps each place.
  */
 export class PresentItems {
   readonly #items: readonly unknown[]
@@ -21,7 +21,7 @@ export class PresentItems {
   }
 
   /**
-   * The first index from `from` on that has an item, else `end`. It looks at no more than `most` places, and answers
+   * The first index from `from` on that has an item, else `end`. It reads no more than `most` places, and answers
    * with the next one then. `from` never decreases.
    */
   find(from: number, end: number, most: number): number {

@@ -6,14 +6,14 @@ import { Decoder } from './decoder.ts'
 import { Encoder } from './encoder.ts'
 
 /**
- * How much a step does between two looks at the clock, in bytes of work: about 0.3 ms. A value that
+ * How much a step does between two readings of the clock, in bytes of work: about 0.3 ms. A value that
  * is done after the first step never leaves the tick.
  */
 export const stepBudget = 256 * 1024
 
 /**
  * The rest of a value that its first step did not complete, in slices that let the loop breathe. `check` is called
- * before each: what it throws ends the pieces.
+ * before each: its error ends the pieces.
  */
 export async function* encodeSliced(
   encoder: Encoder,

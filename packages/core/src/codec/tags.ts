@@ -1,7 +1,7 @@
 /**
  * The byte format of values.
  *
- * A value is one tag byte and what the tag says. Tags from 0x80 on are the whole numbers 0 to 127
+ * A value is one tag byte and the data that the tag defines. Tags from 0x80 on are the whole numbers 0 to 127
  * themselves. Lengths are varints: seven bits a byte, lowest first.
  *
  *   int        zigzag varint                      double, date   8 bytes, little endian

@@ -1,4 +1,4 @@
-/** Names for what a terminal in raw mode sends. */
+/** Names for the sequences that a terminal sends in raw mode. */
 
 const named: Readonly<Record<string, string>> = {
   '\r': 'enter',

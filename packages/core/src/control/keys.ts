@@ -95,7 +95,7 @@ class Terminal implements KeyListener {
   readonly #onData = (chunk: Buffer | string): void => {
     const text = typeof chunk === 'string' ? chunk : this.#decoder.write(chunk)
     for (const key of decodeKeys(text)) {
-      // A key may close the listener: what was typed after it is not ours any more.
+      // A key may close the listener: keys typed after it are not ours any more.
       if (!this.active) return
       if (key === 'ctrl-z' && this.#suspends) this.#suspend()
       else this.#onKey(key)

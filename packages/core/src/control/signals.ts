@@ -1,7 +1,7 @@
 /**
  * SIGUSR1 pauses, SIGUSR2 resumes.
  *
- * The process listener is installed once and stays for ever, because of what the signals do
+ * The process listener is installed once and stays for ever, because of the effects of the signals
  * without one (measured on Node 24): SIGUSR1 opens the inspector on port 9229 if there never was a
  * listener and kills the process if there was one; SIGUSR2 kills it. A second `kill -USR1` that
  * comes a moment after the run ended must do neither. Node keeps such a listener from holding the

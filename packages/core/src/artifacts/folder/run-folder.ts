@@ -49,7 +49,7 @@ export class RunFolder {
     return this.#entries
   }
 
-  /** Reads the list, and removes what an earlier process has left half written (F1). */
+  /** Reads the list, and removes half-written files of an earlier process (F1). */
   async load(): Promise<void> {
     await mkdir(this.#path, { recursive: true })
     await syncFolder(path.dirname(this.#path))
@@ -166,7 +166,7 @@ export class RunFolder {
     return infoOf(entry)
   }
 
-  /** F6: what has arrived of a resumable upload is kept, unless it is the bytes that are wrong. */
+  /** F6: received bytes of a resumable upload are kept, unless the bytes are wrong. */
   async #abandon(
     draft: string,
     { upload, start }: CheckedPut,

@@ -31,7 +31,7 @@ import { pieceBytes, piecesOf } from '../pieces.ts'
 /** Pieces that are deleted by one statement: some milliseconds. */
 const sweptAtOnce = 64
 
-/** Sweeps after one put: what is left waits for the next one, or for a prune. */
+/** Sweeps after one put: the rest waits for the next one, or for a prune. */
 const sweepsAfterPut = 4
 
 const listPage = 1_000
@@ -43,7 +43,7 @@ export interface PostgresArtifactsOptions {
   readonly address: PostgresAddress
   readonly kernel: Kernel
   readonly quota: ArtifactQuota
-  /** Says that this process is alive: what it writes is not dropped by others. */
+  /** Shows that this process is alive: others do not drop its drafts. */
   readonly lease: Pick<ProcessLease, 'holder' | 'hold'>
   /** Milliseconds for which a statement is sent again before it fails. Default 60,000. */
   readonly retryFor?: number | undefined
@@ -231,7 +231,7 @@ export class PostgresArtifacts implements ArtifactStore {
     }
   }
 
-  /** Deletes a slice of the pieces of what was removed or replaced. Whether there may be more. */
+  /** Deletes a slice of the pieces of removed or replaced artifacts. Returns whether there may be more. */
   sweepSlice(): Promise<boolean> {
     return this.#call<boolean>('artifact_sweep_1', [sweptAtOnce])
   }

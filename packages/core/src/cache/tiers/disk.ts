@@ -144,7 +144,7 @@ class DiskTier implements CacheTier {
 
   #usable(): HostLink {
     if (this.#state !== 'open') throw new HeddleError('HDL_CLOSED', { what: 'The disk tier' })
-    // The thread has ended; what was acknowledged is on disk, so a new one can continue. When it cannot,
+    // The thread has ended; acknowledged changes are on disk, so a new one can continue. When it cannot,
     // the request fails with it.
     if (this.#link === undefined) this.#start().catch(() => undefined)
     return this.#link!

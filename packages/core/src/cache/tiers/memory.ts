@@ -6,7 +6,7 @@ import { Slices } from '../../kernel/slices.ts'
 import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../tier.ts'
 
 export interface MemoryTierOptions {
-  /** Bytes of keys and values, and of what an entry takes besides. 256 MiB when absent. */
+  /** Bytes of keys and values, and of the overhead of each entry. 256 MiB when absent. */
   readonly maxBytes?: number | undefined
   readonly kernel?: Kernel | undefined
 }
@@ -68,7 +68,7 @@ class MemoryTier implements CacheTier {
       const limit = this.#maxBytes
       throw new HeddleError('HDL_VALUE_TOO_LARGE', { key, bytes, limit })
     }
-    // One that fills the tier alone fits: what it takes besides does not count for it.
+    // An entry that fills the tier alone fits: its overhead does not count.
     const size = Math.min(bytes + overhead, this.#maxBytes)
     this.#lastVersion = Math.max(this.#lastVersion, entry.version)
     const existed = this.#remove(key)

@@ -1,4 +1,4 @@
-/** What the loop and the thread of the disk tier exchange: see sqlite/messages.ts for what is around it. */
+/** The messages between the loop and the thread of the disk tier: see sqlite/messages.ts for their envelopes. */
 import type { ParentVersion } from '../../tier.ts'
 
 /** Values up to this many bytes are rows of the database; larger ones are files beside it. */

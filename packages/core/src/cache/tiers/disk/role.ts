@@ -145,7 +145,7 @@ export class DiskRole implements HostedFile, Role<DiskQuestion, RoleChange, Wire
     const body = await readFile(join(this.#path, 'files'), file)
     const store = this.#opened
     const current = store.peek(key)
-    // It was replaced meanwhile: the answer is what is there now.
+    // It was replaced in between: the answer is the current value.
     if (current?.file !== file) return this.#read(key, now)
     if (body !== undefined) return { ...current, body }
     store.removeDamaged(key, file, now)

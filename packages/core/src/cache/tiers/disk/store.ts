@@ -58,7 +58,7 @@ interface Going {
 
 type EvictionReason = 'bytes' | 'expired' | 'damaged'
 
-/** Rows looked at in one go when there are too many bytes, or when they expire. */
+/** Rows read in one go when there are too many bytes, or when they expire. */
 const sweepSize = 64
 
 /** Uses remembered until the next commit. */
