@@ -9,9 +9,9 @@ import type { AnalyzeFlags } from './settings.ts'
 import { Surface } from './surface.ts'
 
 /**
- * Does what the command line says, and sets the exit code.
+ * Runs the command line, and sets the exit code.
  *
- * *Cancellation*: by ending the process; nothing is changed but files that are written whole.
+ * *Cancellation*: by ending the process; only files that are written as a whole are changed.
  */
 export async function executeAnalyze(flags: AnalyzeFlags): Promise<void> {
   const surface = new Surface(flags)

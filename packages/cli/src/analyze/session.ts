@@ -1,4 +1,4 @@
-/** One command: what was asked for, and how to find, judge and answer it. Once, or again and again. */
+/** One command: its targets, and how to find, judge and answer them. Once, or again and again. */
 import { access } from 'node:fs/promises'
 import path from 'node:path'
 import {
@@ -163,7 +163,7 @@ export class Session {
   }
 
   /**
-   * Answers with what runs where, instead of with findings.
+   * Answers with the inventory instead of findings.
    *
    * *Cancellation*: none; files are written whole or not at all.
    *

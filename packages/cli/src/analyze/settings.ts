@@ -39,7 +39,7 @@ export interface Settings {
   readonly excludeFrom: string
   /** Absolute. */
   readonly models: readonly string[]
-  /** Names of functions that run what they are given alone. */
+  /** Names of functions that run their callback alone. */
   readonly guards: readonly string[]
   /** Absolute; whether it was asked for, or is only looked for. */
   readonly baseline: { readonly file: string; readonly isNamed: boolean }

@@ -75,10 +75,10 @@ each step, the window, the class and the repairs. Then:
 1. Read the code at both places. The analysis does not know what callers promise to each other.
 2. Ask whether two of these tasks can really run at once: two requests, a request and close(), a timer and a call.
    The evidence in the finding says why the analysis thinks so.
-3. Ask what a user would notice: a lost update, a leak, an error after close, work done twice. If the answer is
+3. Ask which effect a user would notice: a lost update, a leak, an error after close, work done twice. If the answer is
    "nothing", accept it in the code with the reason: \`// heddle-ignore H101 -- why it cannot go wrong here\`.
 4. Prefer the repair that closes the most steps of the window and adds the fewest new waits. Name its risk: a mutex
-   can deadlock when it is taken twice, a shared promise shares its error, a second check must undo what was made.
+   can deadlock when it is taken twice, a shared promise shares its error, a second check must undo the work.
 5. Write a test that forces the order of the trace, and see it fail before the repair.
 
 A rule in its own words, with an example that races and one that does not:
@@ -103,10 +103,10 @@ heddle analyze src --level note --format compact
 - \`x ??= await f()\` and \`x += await f()\` read \`x\` before they wait.
 - \`emit()\` and callbacks run other code now, before the next line.
 - After every \`await\` in a method, close() may have run. Look again, or pass an AbortSignal.
-- Nothing cancels a promise. The loser of \`Promise.race\` goes on, and what it opens has to be closed.
+- Nothing cancels a promise. The loser of \`Promise.race\` continues, and the handle it opens has to be closed.
 - \`finally\` with an \`await\` in it can wait for ever: give clean-up a deadline.
 - A lock that is removed from its map while others wait for it protects nothing.
-- Write what an answer needs before you send the question.
+- Write the entry that an answer needs before you send the question.
 - The first caller that prepares something must not be the only one that waits for it.
 - \`setInterval\` does not wait for its async callback.
 - A listener that was added after an \`await\` can miss the event it waits for.

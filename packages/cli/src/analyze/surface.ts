@@ -38,7 +38,7 @@ export class Surface {
   }
 
   /**
-   * Gives the whole answer. In a file it replaces what was there, and `summary` goes to the terminal.
+   * Prints the whole answer. In a file it replaces the old content, and `summary` goes to the terminal.
    *
    * *Cancellation*: none; a file is written whole or not at all.
    */

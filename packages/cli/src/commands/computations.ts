@@ -18,9 +18,9 @@ interface ListFlags extends ServerFlags {
 /** `heddle computations [list | retry | cancel]` */
 export function computationsCommand(): Command {
   const list = new Command('list')
-    .summary('list what is queued and running, and what was set aside (the default)')
+    .summary('list queued, running and set-aside computations (the default)')
     .description(
-      'List what is queued and running on all servers and why it waits. A computation is set aside when it was\n' +
+      'List queued and running computations on all servers and why they wait. A computation is set aside when it was\n' +
         'running three times while its server died, or cannot be resumed: `retry` runs it again.',
     )
     .addOption(new Option('-s, --state <state>', 'only those in this state').choices(states))

@@ -21,7 +21,7 @@ export function doctorCommand(): Command {
     .addOption(
       new Option(
         '--store <where>',
-        'also look at this store, as `heddle serve --store` would use it: sqlite:FILE or postgres://HOST/DATABASE',
+        'also check this store, as `heddle serve --store` would use it: sqlite:FILE or postgres://HOST/DATABASE',
       ).argParser(parseJournal),
     )
     .option('--json', 'one JSON object: { ok, checks: [{ name, ok, found, help }] }')

@@ -152,7 +152,7 @@ function versionCommand(): Command {
 
 function publishCommand(): Command {
   return withPlanFlags(new Command('publish'))
-    .summary('publish what is planned, or finish an interrupted release')
+    .summary('publish the planned packages, or finish an interrupted release')
     .description(
       'Build, pack, upload and verify the planned packages. A package is uploaded as\n' +
         'soon as its dependencies can be installed. After a crash, a failure or a\n' +

@@ -59,7 +59,7 @@ export function runCommand({ rest }: CommandContext): Command {
     )
     .option(
       '--from <node>',
-      'make a new run from the last one, or from that of --resume: this node and what is computed from it run again',
+      'make a new run from the last one, or from that of --resume: this node and everything computed from it run again',
     )
     .option('--allow-changes', 'resume although the graph has changed; what changed runs again')
     .addOption(
@@ -86,7 +86,7 @@ export function runCommand({ rest }: CommandContext): Command {
         'how much memory the jobs of one thread may take: 512MB',
       ).argParser(parseSize),
     )
-    .option('--only <node...>', 'run these nodes and what they depend on')
+    .option('--only <node...>', 'run these nodes and their dependencies')
     .addOption(
       new Option('--graph <format>', 'print the graph and run nothing').choices(graphFormats),
     )

@@ -47,7 +47,7 @@ const runArgument = 'its id, an unambiguous part of it, `last`, or `last~1` for 
 export function runsCommand(context: CommandContext): Command {
   return new Command('runs')
     .description(
-      'Look at recorded runs: list them, see what happened and when, compare two, turn one into a test.\n' +
+      'Inspect recorded runs: list them, see their history, compare two, turn one into a test.\n' +
         'This works while a run is being written, and after a crash. send, cancel, retry, prune and copy write to a journal.',
     )
     .addCommand(listCommand(), { isDefault: true })
@@ -151,9 +151,9 @@ function showCommand(): Command {
       ).argParser(parsePoint),
     )
     .option('--node <name>', 'everything about one job: attempts, neighbours, errors, log')
-    .option('--logs', 'also what jobs logged')
+    .option('--logs', 'also the log lines of jobs')
     .option('--history', 'also the rows of the journal: the points that --at can go to')
-    .option('--value <node>', 'only what this job returned, as JSON')
+    .option('--value <node>', 'only the result of this job, as JSON')
     .option('--all', 'every job, also of a large graph')
   return withCommon(command, 'one JSON object: { ok, id, state, outcome, nodes, … }')
     .addHelpText(
@@ -298,7 +298,7 @@ function cancelCommand(): Command {
 
 function sendCommand(): Command {
   const command = new Command('send')
-    .summary('send a signal to a run: what a job waits for with ctx.waitFor()')
+    .summary('send a signal to a run, for a job that waits with ctx.waitFor()')
     .description(
       'Send a signal to a run, also while another process runs it: a job that waits for its name with ctx.waitFor() continues\n' +
         'within a second. A signal that no job waits for yet is kept, also for a run that was interrupted.',
@@ -445,7 +445,7 @@ function retryCommand({ rest }: CommandContext): Command {
     .summary('run again what did not succeed, or everything from a node on')
     .description(
       'Run again what did not succeed in a run, also nodes that were set aside after three interruptions: the same run continues.\n' +
-        'With --from a new run is made: this node and what is computed from it run again, and the other results are used as they are.\n' +
+        'With --from a new run is made: this node and everything computed from it run again, and the other results are reused.\n' +
         'The module, its arguments and the limits are those that the run was started with.',
     )
     .usage('<run> [options] [-- arguments of the module]')

@@ -48,7 +48,7 @@ export function serveCommand(): Command {
     )
     .option(
       '--inventory <file>',
-      'what `heddle analyze --inventory --json` has written: the dashboard shows what runs on the loop',
+      'the file written by `heddle analyze --inventory --json`: the dashboard shows the code that runs on the loop',
     )
     .addOption(
       new Option('--result-memory <bytes>', 'results in memory: 64MiB when absent').argParser(
@@ -162,7 +162,7 @@ function bothResources(file?: ServerLimits, typed?: ServerLimits): ServerLimits[
   return { ...file.resources, ...typed.resources }
 }
 
-/** Without what is undefined: it would hide what the file says. */
+/** Drops undefined options: they would hide those of the file. */
 function defined<T extends object>(values: T): Partial<T> {
   const kept = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(kept) as Partial<T>

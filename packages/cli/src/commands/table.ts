@@ -1,4 +1,4 @@
-/** The table of commands: what the help says of each, and how it is loaded when it is called. */
+/** The table of commands: the help text of each, and how it is loaded when it is called. */
 import type { Command } from 'commander'
 
 /** The context of every command. */
@@ -20,7 +20,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   runs: {
     summary:
-      'look at recorded runs (list, show, timeline, compare, export), retry them, send signals',
+      'inspect recorded runs (list, show, timeline, compare, export), retry them, send signals',
     load: async (context) => (await import('./runs.ts')).runsCommand(context),
   },
   serve: {
@@ -40,7 +40,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./users.ts')).usersCommand(),
   },
   computations: {
-    summary: 'what a server computes: list, retry what was set aside, cancel',
+    summary: 'the computations of a server: list, retry set-aside ones, cancel',
     load: async () => (await import('./computations.ts')).computationsCommand(),
   },
   schedules: {

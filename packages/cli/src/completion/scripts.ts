@@ -1,6 +1,7 @@
 /**
- * The completion scripts. Each finds out which command the words before the cursor name, and offers what can follow it: values
- * after an option with a fixed list of them, options after a dash, subcommands otherwise, and files where none of these fits.
+ * The completion scripts. Each finds out which command the words before the cursor name, and offers the possible next
+ * words: values after an option with a fixed list of them, options after a dash, subcommands otherwise, and files where
+ * none of these fits.
  */
 import type { CompletedPath } from './paths.ts'
 

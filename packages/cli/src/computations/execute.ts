@@ -1,4 +1,4 @@
-/** `heddle computations`: what a server computes, and what it has set aside. */
+/** `heddle computations`: the computations of a server, and those that it has set aside. */
 import type { Computation } from '@heddle/server/client'
 import { withServer, type ServerSettings } from '../schedules/call-server.ts'
 
@@ -21,7 +21,7 @@ export function listComputations(
     const left = body.total - body.computations.length
     if (left > 0) line(`and ${left} more`)
     if (body.servers_missing !== undefined && body.servers_missing > 0) {
-      line(`${body.servers_missing} servers did not answer: what they compute is not listed.`)
+      line(`${body.servers_missing} servers did not answer: their computations are not listed.`)
     }
   })
 }

@@ -1,4 +1,4 @@
-/** What `heddle doctor --store postgres://…` looks at. Nothing is changed in the database. */
+/** The checks of `heddle doctor --store postgres://…`. Nothing is changed in the database. */
 import { examinePostgres, type PostgresReport } from '@heddle/core/lowlevel'
 import { formatError } from '../view/format.ts'
 import type { Check } from './check.ts'

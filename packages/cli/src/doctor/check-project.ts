@@ -1,4 +1,4 @@
-/** What `heddle doctor` looks at in the folder that it was called in, and around the process. */
+/** The checks of `heddle doctor` in its folder, and around the process. */
 import { access, constants, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -98,7 +98,7 @@ export function checkClock(now: number): Check {
 /** A server needs a file for each connection, and a run for each program that its jobs start. */
 const leastFiles = 1024
 
-/** `files` is what the process may open; undefined where the system does not say. */
+/** `files` is the number of files that the process may open; undefined where the system does not report it. */
 export function checkLimits(files: number | undefined, memory: number): Check {
   const ok = files === undefined || files >= leastFiles
   const open = files === undefined ? 'any number of' : String(files)

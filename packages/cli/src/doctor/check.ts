@@ -1,4 +1,4 @@
-/** One thing that runs need, looked at. */
+/** One checked requirement of runs. */
 export interface Check {
   readonly name: string
   /** False: runs will not work as documented. */

@@ -1,4 +1,4 @@
-/** What `heddle doctor` looks at. Each check answers, also when what it looks at is broken. */
+/** The checks of `heddle doctor`. Each check answers, also when its subject is broken. */
 import { once } from 'node:events'
 import os from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -18,7 +18,7 @@ export function checkNode(version: string = process.versions.node): Check {
   return { name: 'node', ok, found, ...(!ok && { help }) }
 }
 
-/** Runs a check; what it throws is what was found. */
+/** Runs a check; a thrown error is its result. */
 async function runCheck(name: string, help: string, work: () => Promise<string>): Promise<Check> {
   try {
     return { name, ok: true, found: await work() }

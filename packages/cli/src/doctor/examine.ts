@@ -29,7 +29,7 @@ export interface ExamineOptions {
 }
 
 /**
- * Looks at everything and prints what was found. True when nothing is missing.
+ * Runs all checks and prints the results. True when nothing is missing.
  *
  * *Cancellation*: none; each check takes milliseconds.
  */

@@ -40,7 +40,7 @@ export async function init(
   return true
 }
 
-/** Adds what is missing. True when something was. */
+/** Adds missing entries. True when there were any. */
 async function mergeManifest(file: string, wanted: Manifest): Promise<boolean> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

@@ -71,7 +71,7 @@ import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { load, total } from '../src/jobs.ts'
 
-test('the total of what was loaded', async () => {
+test('the total of the loaded rows', async () => {
   const graph = new Graph()
   const rows = graph.add('load', load, { input: 'north' })
   const sum = graph.add('total', total, { after: [rows], input: (of) => of(rows) })

@@ -1,9 +1,9 @@
 /**
  * Entries of a state, in the order in which they entered it; only the first few are ever read.
  *
- * Entries are not taken out when they leave the state: they are dropped when a look meets them. Each is
- * dropped once, so a look costs what has happened since the last one, and not what is waiting. A `Set` that
- * loses its first entries walks over their places at every look, and grows by copying all of itself.
+ * Entries are not taken out when they leave the state: they are dropped when a query meets them. Each is
+ * dropped once, so a query costs the changes since the last one, and not the number of waiting entries. A `Set` that
+ * loses its first entries walks over their places at every query, and grows by copying all of itself.
  */
 export class Backlog<T> {
   readonly #belongs: (entry: T) => boolean

@@ -1,7 +1,7 @@
 /**
  * How long a run will still take.
  *
- * With durations of earlier runs: what is left can be no shorter than the longest chain of it, and no
+ * With durations of earlier runs: the rest can be no shorter than its longest chain, and no
  * shorter than all of it shared by the slots. The larger of the two is the estimate. Without them: as
  * long for each remaining node as it took for each that has ended, as long as some have not started; how long the
  * last ones still run, the average does not say. It is never shorter than the wait for a retry, or than a sleep. While

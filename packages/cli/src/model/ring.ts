@@ -1,4 +1,4 @@
-/** The last entries of what may be an endless list. */
+/** The last entries of a possibly endless list. */
 export class Ring<T> implements Iterable<T> {
   readonly #limit: number
   readonly #entries: T[] = []

@@ -1,7 +1,7 @@
 /**
- * A run as people see it: what its events add up to.
+ * A run as people see it: the sum of its events.
  *
- * Every event costs O(1), and what a frame reads is bounded: a graph may have 100,000 nodes, and
+ * Every event costs O(1), and the data that a frame reads is bounded: a graph may have 100,000 nodes, and
  * events come faster than a view is drawn.
  *
  * Invariants, quoted by the tests:
@@ -9,7 +9,8 @@
  *  M2  A node under way, or with an unhappy end, is in the list of its state and in no other.
  *  M3  The counts of a job are those of its nodes; a job with running nodes is in the list of running jobs.
  *  M4  Lists that are kept for looking back (recent, trouble, log) are bounded.
- *  M5  A suspended node is shown as running while something of it runs: an element of a map, a step of a job, a node of a
+ *  M5  A suspended node is shown as running while something of it runs: an element of a map, a step of a job, a node of
+ *  a
  *      sub-graph. It is shown as suspended again when all that is left of it sleeps or waits for signals.
  */
 import type { Graph, Job, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
@@ -403,7 +404,7 @@ export class RunModel {
     if (before !== undefined) activity[before]--
     if (after !== undefined) activity[after]++
     if (!row.isSuspended) return
-    // Between two elements nothing runs for an instant: what is ready keeps the picture as it is.
+    // Between two elements nothing runs for an instant: a ready node keeps the picture unchanged.
     const shown =
       activity.running > 0 ? 'running' : activity.waiting > 0 ? row.state : ('suspended' as const)
     if (shown === row.state) return
@@ -428,7 +429,7 @@ export class RunModel {
   }
 }
 
-/** Waiting nodes that are looked at: of a job with many only the first is shown. */
+/** How many waiting nodes are read: of a job with many, only the first is shown. */
 const waitingLookedAt = 100
 
 /** Keeps only the first of the nodes that share one line. */
@@ -442,7 +443,7 @@ function firstOfGroups(rows: readonly NodeRow[]): NodeRow[] {
   })
 }
 
-/** Undefined for what has not begun or has ended. */
+/** Undefined for a part that has not begun or has ended. */
 function partStateOf(state: NodeState): PartState | undefined {
   switch (state) {
     case 'running':

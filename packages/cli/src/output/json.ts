@@ -98,7 +98,7 @@ export interface JsonResult {
   readonly type: 'result'
   readonly run: string | null
   readonly state: 'finished' | 'cancelled'
-  /** In the order in which they ended; what an earlier run had finished comes first. */
+  /** In the order in which they ended; nodes finished by an earlier run come first. */
   readonly succeeded: readonly string[]
   readonly failed: Readonly<Record<string, PrintedError & { readonly attempts: number }>>
   /** Name to the node that kept it from running. */

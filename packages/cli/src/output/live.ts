@@ -1,7 +1,7 @@
 /**
  * The live view: keeps a model of the run and draws it, at most twelve times a second, less often on a slow
- * terminal, and only when something has changed. What jobs say, and what they write to standard output, becomes ordinary lines
- * above the live region.
+ * terminal, and only when something has changed. Logs of jobs, and their writes to standard output, become ordinary
+ * lines above the live region.
  *
  *   shown ⇄ suspended (the process is stopped)
  *     └──────┴──dispose──▶ closed: the region is gone, the terminal as it was
@@ -28,12 +28,12 @@ import { suspendedRows, suspendedUntil } from './suspended-until.ts'
 const framePause = 80
 /**
  * The pause after a frame is at least this many times as long as the frame took. Node waits on the loop until a
- * terminal has taken what is written: a slow terminal gets fewer frames instead of holding up the run.
+ * terminal has taken the output: a slow terminal gets fewer frames instead of holding up the run.
  */
 const restFactor = 10
 /** A process that was stopped in the middle of a frame must not rest for ten times that long. */
 const longestRest = 1_000
-/** Ages of what runs are shown in tenths of a second; while nothing runs, times are in whole seconds. */
+/** Ages of running jobs are shown in tenths of a second; while nothing runs, times are in whole seconds. */
 const runningTick = 200
 const idleTick = 1_000
 /** Why nodes wait is asked less often than frames are drawn: an answer may cost a walk through a queue. */
@@ -173,7 +173,7 @@ export class LiveReporter implements Reporter {
     this.#frameTimer?.cancel()
     this.#tickTimer?.cancel()
     this.#terminal.off('resize', this.#request)
-    // Before the region goes: they hand on what was written without an end of line.
+    // Before the region goes: they pass on text that was written without an end of line.
     for (const captured of this.#captures) captured[Symbol.dispose]()
     this.#flush()
     this.#screen.hide()

@@ -1,8 +1,8 @@
 /**
- * Standard output and standard error may not take what is written.
+ * Standard output and standard error may not accept output.
  *
  * A reader that has left (`heddle --help | head`) ends nothing and is not reported: that is how pipes end.
- * Anything else, a full disk for one, loses what a program or a person asked for: it is reported on
+ * Anything else, a full disk for one, loses requested output: it is reported on
  * standard error, and the exit code is not 0.
  */
 import { exitCodes } from '../exit-codes.ts'

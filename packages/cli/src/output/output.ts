@@ -4,7 +4,7 @@
  * The reader of a pipe may leave (`| head`), a terminal may be closed. The run continues: printing
  * is not its purpose. From then on nothing is written, and nothing reports it.
  *
- * With a clock, what is written in one turn of the loop becomes one write: a file takes 6 µs for each,
+ * With a clock, all output of one turn of the loop becomes one write: a file takes 6 µs for each,
  * on the loop, and 100,000 short jobs print 200,000 lines.
  */
 import type { Clock } from '@heddle/core/lowlevel'
@@ -42,7 +42,7 @@ export class Output {
     if (this.#pending.length >= largestBatch) this.drain()
   }
 
-  /** Hands on what was kept back, now: others are about to write, or the process ends. */
+  /** Writes buffered text now: other code is about to write, or the process ends. */
   readonly drain = (): void => {
     if (this.#pending === '' || this.#gone) return
     const text = this.#pending
@@ -55,7 +55,7 @@ export class Output {
   }
 
   /**
-   * Waits until everything is with the reader: a process that exits takes with it what is not.
+   * Waits until the reader has everything: a process that exits loses unsent output.
    *
    * *Cancellation*: none; it ends when the reader has read or has left.
    */

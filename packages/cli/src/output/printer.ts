@@ -89,7 +89,7 @@ export class Printer {
     if (this.#choice.mode === 'json') this.#out.line(JSON.stringify(object))
   }
 
-  /** Hands on what was kept back, now. */
+  /** Writes buffered text now. */
   drain(): void {
     this.#out.drain()
   }

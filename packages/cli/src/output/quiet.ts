@@ -1,5 +1,5 @@
 /**
- * Failures as they happen, and what was asked for by a key or a signal; the summary comes at the end. For runs whose
+ * Failures as they happen, and requests by keys or signals; the summary comes at the end. For runs whose
  * success is not worth a line: `--quiet`.
  */
 import type { RunEvent } from '@heddle/core'

@@ -231,7 +231,7 @@ function figureLines(input: SummaryInput): Line[] {
   return [[], ...lines]
 }
 
-/** The longest of its nodes are the ones to look at: those in between are left out. */
+/** Shows only the longest of its nodes: those in between are left out. */
 export function pathText({
   criticalPath: { path },
   symbols,

@@ -1,4 +1,4 @@
-/** When suspended nodes continue by themselves: what an estimate cannot be shorter than. */
+/** The time when suspended nodes continue by themselves: an estimate cannot be shorter. */
 import type { Explanation } from '@heddle/core'
 import type { Clock } from '@heddle/core/lowlevel'
 import type { NodeRow, RunModel } from '../model/run-model.ts'

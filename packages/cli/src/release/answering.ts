@@ -40,7 +40,7 @@ export async function answering(
     { env: process.env, platform: process.platform, isTerminal: stdout.isTTY },
     { json, color: flags.color },
   )
-  // With --json there are thousands of lines, and people read what is written to the errors.
+  // With --json there are thousands of lines, and people read the error output.
   const out = new Output(stdout, json ? systemKernel.clock : undefined)
   const err = new Output(stderr)
   let hasBegun = false

@@ -21,7 +21,7 @@ import {
 import type { PlanFlags } from '../commands/release.ts'
 import { withConfig, type ReleaseSettings } from './settings.ts'
 
-/** With `onRegistry`, what is needed and not released with it must be there. */
+/** With `onRegistry`, dependencies that are not released with it must be there. */
 export async function readPlan(
   given: PlanFlags,
   settings: ReleaseSettings,
@@ -53,7 +53,7 @@ function planFrom(
   purpose: 'publish' | 'version',
 ): Promise<ReleasePlan> {
   const { from } = flags
-  // L5: what is pending is refused as such, not for what it needs. A snapshot publishes it.
+  // L5: pending changes are refused as such, not for their dependencies. A snapshot publishes them.
   const { onRegistry: _asked, ...offline } = options
   const isSnapshot = flags.snapshot !== undefined || flags.canary !== undefined
   const forPending = isSnapshot ? options : offline

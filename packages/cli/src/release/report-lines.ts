@@ -130,7 +130,7 @@ function closing({ ok, isDryRun, isCancelled, packages, ms }: ReleaseReport): Li
       span('Run the same command again to finish the release. Nothing is uploaded twice.', 'cyan'),
     ])
   } else {
-    lines.push([span('Correct what is named above, then release again.', 'cyan')])
+    lines.push([span('Correct the faults named above, then release again.', 'cyan')])
   }
   return lines
 }

@@ -20,7 +20,7 @@ import { printable } from '../view/text.ts'
 import { answering } from './answering.ts'
 import { registriesFor } from './plan-source.ts'
 
-/** Takes back what the journal says a release did: the id, or the only release there is. */
+/** Reverts the recorded actions of a release: the given id, or the only release there is. */
 export async function rollback(release: string | undefined, flags: RollbackFlags): Promise<void> {
   await answering(flags, async ({ printLines, result, settings: read }) => {
     const say = (text: string): void => printLines([[span(printable(text))]])

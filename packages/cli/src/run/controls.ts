@@ -5,13 +5,14 @@
  *     └──SIGTERM, SIGHUP while everything sleeps──▶ exit: the run is left as it is (C5)
  *
  * Invariants, quoted by the tests:
- *  C1  The first request lets what runs finish, the second aborts it, a third Ctrl+C or SIGINT ends the
+ *  C1  The first request lets running jobs finish, the second aborts them, a third Ctrl+C or SIGINT ends the
  *      process at once. Each one is answered on the screen.
  *  C2  A request that comes before the run has started ends the process, with 143 after SIGTERM: there is
  *      nothing to finish.
  *  C3  SIGUSR1 and SIGUSR2 pause and resume, also before the start, and never end the process.
  *  C4  While the process is stopped (Ctrl+Z) the terminal is as it was before the run.
- *  C5  SIGTERM and SIGHUP end the process of a recorded run without cancelling it, when all that is left of it sleeps or waits for
+ *  C5  SIGTERM and SIGHUP end the process of a recorded run without cancelling it, when all that is left of it sleeps
+ *  or waits for
  *      signals: a restart of the machine or a deploy. Ctrl+\ and SIGQUIT do so at any time.
  */
 import type { CancelSource, Scheduler, SchedulerStats } from '@heddle/core'

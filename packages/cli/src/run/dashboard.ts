@@ -3,7 +3,7 @@
  *
  *   opened ── show(run) ──▶ steers the run ── the run ends, or the process does ──▶ closed
  *
- *  Q1  It is open before the first job starts: what it takes to build and to listen holds up no job.
+ *  Q1  It is open before the first job starts: building and listening hold up no job.
  *  Q2  Without a port that was asked for, the usual one is taken, or a free one when another program has it.
  */
 import { isError, type Run } from '@heddle/core'

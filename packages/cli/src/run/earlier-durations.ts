@@ -1,6 +1,6 @@
 import type { Journal, RunSnapshot, RunSummary } from '@heddle/core/lowlevel'
 
-/** Earlier runs that are looked at: more would only blur what has changed since. */
+/** Earlier runs that are read: more would only blur later changes. */
 const runsUsed = 3
 /** Runs of other graphs that may be in between. */
 const runsLookedAt = 50

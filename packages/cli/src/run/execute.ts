@@ -6,7 +6,7 @@
  *      │           ├─ process.exit() or uncaught error of a job ──▶ exit, never with code 0
  *      └── could not start, or never ends ──▶ exit 2
  *
- * The process is ended when the run is: what a job has left open (a pool of connections, an abandoned
+ * The process is ended when the run is: resources that a job has left open (a pool of connections, an abandoned
  * attempt) would keep it alive for ever.
  */
 import {
@@ -52,7 +52,7 @@ import { needsJournal } from './path-source.ts'
 import { moduleOf } from './run-module.ts'
 import { defaultLimits, titleOf, typedOf, type RunSettings } from './settings.ts'
 
-/** Milliseconds of a loop gap that is worth telling, and between two looks at the loop. */
+/** Milliseconds of a reported loop gap, and between two samples of the loop. */
 const gapThreshold = 50
 const gapInterval = 10
 /** Milliseconds that the watch of the loop has to start. */

@@ -9,7 +9,7 @@ export interface GraphModule {
   readonly options: ModuleOptions
 }
 
-/** Everything but what belongs to the command: what it observes, and which run it resumes. */
+/** All options except those of the command: its observers, and the run that it resumes. */
 export type ModuleOptions = Omit<RunOptions, keyof typeof reserved | 'journal'> & {
   readonly journal?: string
 }

@@ -50,7 +50,7 @@ async function similar(file: string): Promise<string | undefined> {
   return found === undefined ? undefined : path.join(path.dirname(file), found)
 }
 
-/** Says of what goes wrong in a module what it was for, and where. @throws `HDL_LOAD_FAILED`. */
+/** Adds the purpose and the place to an error in a module. @throws `HDL_LOAD_FAILED`. */
 export async function attempt<T>(file: string, action: string, work: () => T): Promise<Awaited<T>> {
   try {
     return await work()

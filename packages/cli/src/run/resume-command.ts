@@ -49,7 +49,7 @@ export function runWords(settings: RunSettings): string[] {
   if (threads !== undefined) words.push('--threads', String(threads))
   if (threadMemory !== undefined) words.push('--thread-memory', formatSize(threadMemory))
   if (title !== undefined) words.push('--title', title)
-  // A terminal keeps what it shows: the password comes from PGPASSWORD or ~/.pgpass, or is typed again.
+  // A terminal keeps its text: the password comes from PGPASSWORD or ~/.pgpass, or is typed again.
   if (journal !== defaultJournal) words.push('--journal', withoutPasswords(journal))
   if (only.length > 0) words.push('--only', ...only)
   return words

@@ -14,7 +14,7 @@ export interface CopySettings extends Omit<JournalCommandSettings, 'journal'> {
 /** Runs that are named before they are only counted. */
 const namedRuns = 10
 
-/** *Cancellation*: none; what is copied when the process ends stays, and the next copy continues after it. */
+/** *Cancellation*: none; rows copied before the process ends stay, and the next copy continues after them. */
 export function copyRuns({ from, to, ...settings }: CopySettings): Promise<void> {
   return withJournal({ ...settings, journal: from }, async (surface): Promise<ExitCode> => {
     const { json, address } = surface

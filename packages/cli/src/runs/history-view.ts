@@ -10,7 +10,7 @@ import { table } from './table.ts'
 /**
  * Rows up to the record's last one, of one node or of all.
  *
- * *Cancellation*: none; it reads what is there.
+ * *Cancellation*: none; it reads the current state.
  */
 export async function readHistory(
   journal: Pick<Journal, 'history'>,

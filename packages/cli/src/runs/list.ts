@@ -1,4 +1,4 @@
-/** `heddle runs list`: what was run, newest first. */
+/** `heddle runs list`: runs, newest first. */
 import { type Journal, outcomeOf, type RunSummary } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { formatAge, formatDuration } from '../view/format.ts'

@@ -4,7 +4,7 @@ import { runTime, type NodeRecord } from '@heddle/core/lowlevel'
 const longestShown = 12
 
 /**
- * The nodes to look at first, at most `limit`: what went wrong, then the critical path from its longest node
+ * The most important nodes, at most `limit`: failed ones, then the critical path from its longest node
  * on, then the few that ran longest.
  */
 export function notableNodes(

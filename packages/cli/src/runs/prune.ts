@@ -19,7 +19,7 @@ export interface PruneSettings extends JournalCommandSettings {
 /** Runs that are listed before they are only counted. */
 const listedRuns = 20
 
-/** *Cancellation*: none; what is removed when the process ends stays removed. */
+/** *Cancellation*: none; runs removed before the process ends stay removed. */
 export function pruneRuns(settings: PruneSettings): Promise<void> {
   return withJournal(
     settings,

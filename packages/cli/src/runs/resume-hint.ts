@@ -6,8 +6,8 @@ const ownFrom = /\s--from[= ](?:(?!\s--?\w).)+/g
 const ownResume = new RegExp(`\\s--resume(?:[= ]${runId})?(?=\\s|$)`, 'g')
 
 /**
- * How to resume a run: its own command with `--resume`, or, where a program started it, what that
- * program has to be changed to. A server resumes what was interrupted; what has failed or was cancelled there
+ * How to resume a run: its own command with `--resume`, or, where a program started it, the necessary change of that
+ * program. A server resumes interrupted runs; a failed or cancelled one
  * runs again when the same input is submitted again.
  */
 export function resumeHint(

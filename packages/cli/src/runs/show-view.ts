@@ -71,7 +71,7 @@ export function titleLine({ record, surface }: ShowInput): Line {
   ]
 }
 
-const onlyNote = ', and what they depend on'
+const onlyNote = ', and their dependencies'
 
 function headerLines(input: ShowInput): Line[] {
   const { record, criticalPath, isPast, surface } = input

@@ -34,7 +34,7 @@ export interface ShowSettings extends JournalCommandSettings {
   readonly all: boolean
 }
 
-/** *Cancellation*: none; it reads what is there. */
+/** *Cancellation*: none; it reads the current state. */
 export function showRun(settings: ShowSettings): Promise<void> {
   return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal } = surface

@@ -1,8 +1,8 @@
 /**
  * The common frame of every subcommand of `heddle runs`: opens the journal, most of them without writing to
- * it, and turns what goes wrong into an exit code.
+ * it, and turns errors into an exit code.
  *
- * A reader takes no lock. It works while a run is written, and on what a killed process has left.
+ * A reader takes no lock. It works while a run is written, and on the files of a killed process.
  */
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -58,7 +58,7 @@ export interface JournalContext extends Surface {
 /**
  * Opens the journal, lets `work` answer from it, and sets the exit code.
  *
- * *Cancellation*: none; it reads what is there.
+ * *Cancellation*: none; it reads the current state.
  */
 export async function withJournal(
   settings: JournalCommandSettings,

@@ -40,7 +40,7 @@ const fieldNames = {
  * Values are checked by the server, which they are options of.
  *
  * *Cancellation*: none; it reads one file, or runs one module.
- * @throws `HDL_NO_MODULE`; `HDL_BAD_OPTION`, `HDL_UNKNOWN_OPTION` for what is not a setting of a server.
+ * @throws `HDL_NO_MODULE`; `HDL_BAD_OPTION`, `HDL_UNKNOWN_OPTION` for an unknown setting of a server.
  */
 export async function readServeConfig(named: string | undefined): Promise<ServerConfig> {
   const file = named ?? (await usualFile())

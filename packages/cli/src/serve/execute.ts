@@ -51,7 +51,7 @@ class ServeSession {
   readonly #narrator: Narrator
   #server: Server | undefined
   #isLoading = true
-  /** Signals so far, and what the last of them is called. */
+  /** Signals so far, and the name of the last of them. */
   #signals = 0
   #by = 'POST /drain'
   #code: ExitCode | undefined
@@ -80,7 +80,7 @@ class ServeSession {
       this.#narrator.stopped(drained, this.#store !== 'memory')
       await this.#exit(this.#code ?? (drained.isClean ? exitCodes.ok : exitCodes.failed))
     } catch (error) {
-      // The store could not be closed: what it holds is what was acknowledged.
+      // The store could not be closed: it holds everything acknowledged.
       this.#narrator.failed(error, undefined)
       await this.#exit(exitCodes.failed)
     }

@@ -1,5 +1,5 @@
 /**
- * Takes over what the program writes to its standard output and errors.
+ * Captures the program's writes to its standard output and errors.
  *
  * While the live region is shown, a console.log() of a job would be written into the middle of it;
  * with --json it would be written between two objects. Captured text is handed on line by line.

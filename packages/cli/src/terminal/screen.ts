@@ -11,7 +11,7 @@
  *
  * Invariants, quoted by the tests:
  *  T1  After draw(lines) the terminal shows everything printed so far, then exactly these lines.
- *  T2  draw() of what is shown already writes nothing; of a few changed lines, only those.
+ *  T2  draw() of the current lines writes nothing; of a few changed lines, only those.
  *  T3  While hidden, the cursor is visible, at the start of an empty line, and wrapping is on.
  *  T4  Each call is one write: no other writer can come in between, and a crash in between two calls
  *      leaves no half sequence.
@@ -90,7 +90,7 @@ export class Screen {
     if (above.length > 0) this.draw(this.#shown, above)
   }
 
-  /** Takes the region away; what was printed above it stays. */
+  /** Removes the region; lines printed above it stay. */
   hide(): void {
     if (this.isShown) this.draw([])
   }

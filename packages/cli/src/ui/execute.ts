@@ -1,5 +1,5 @@
 /**
- * `heddle ui`: the dashboard of a journal, for reading and for steering what can be steered from outside.
+ * `heddle ui`: the dashboard of a journal, for reading runs and steering them as far as possible from outside.
  *
  *   starting ──▶ serving ── SIGINT, SIGTERM, SIGHUP ──▶ stopped ──▶ exit 0
  *      └── could not start ──▶ exit 2

@@ -27,7 +27,7 @@ export function frame(model: RunModel, ui: UiState, viewport: Viewport): Line[] 
   )
   const keys = viewport.keys ? [keysLine(model, ui, viewport.columns)] : []
 
-  // A terminal of few rows keeps what cannot be asked for in another way.
+  // A terminal of few rows keeps the lines that have no other command.
   const top = height >= 3 ? [title, ...essential] : essential
   const bottom = height >= 6 ? [...notices, ...keys] : []
   const room = Math.max(0, height - top.length - bottom.length)

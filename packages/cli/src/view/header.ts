@@ -58,8 +58,8 @@ function timeSpans(model: RunModel, { now, remaining }: Viewport): readonly Line
 }
 
 /**
- * How far the run is: what an earlier run has finished, what this one has, what failed, what is skipped. Each part has
- * a character of its own, because not every terminal has colours. Only what succeeded counts as done.
+ * The progress of the run: nodes finished by an earlier run, by this one, failed, skipped. Each part has
+ * a character of its own, because not every terminal has colours. Only succeeded nodes count as done.
  */
 export function barLine(model: RunModel, { columns, symbols }: Viewport): Line {
   const { total, counts, reused } = model
@@ -108,7 +108,7 @@ export function countsLine(model: RunModel, { columns, symbols }: Viewport): Lin
   const counts: Span[] = []
   for (const [state, word] of countOrder) {
     const count = model.counts[state]
-    // Before what is done: the bar has that figure too.
+    // Before the finished count: the bar has that figure too.
     if (state === 'succeeded' && model.reused > 0) {
       counts.push(span(`${formatCount(model.reused)} reused`, 'cyan'))
     }

@@ -18,7 +18,9 @@ type Entry =
     }
   | { readonly more: string }
 
-/** A column of names takes at most this share of the width. A longer name is not cut: it moves what follows. */
+/**
+ * A column of names takes at most this share of the width. A longer name is not cut: it shifts the rest of its line.
+ */
 const nameShare = 0.45
 const longestName = 40
 
@@ -301,7 +303,7 @@ function windowOf(model: RunModel, filter: Filter, viewport: Viewport, room: num
     left -= got
     return got
   }
-  // In order of importance; what is left over goes to what is under way.
+  // In order of importance; remaining rows go to active nodes.
   const troubleRoom = take(Math.min(troubles, troubleShown, Math.ceil(room / 3)))
   const activeRoom = take(Math.min(active.size, Math.max(Math.ceil(room / 2), room - 8)))
   const waitingRoom = take(Math.min(upcoming.length, waitingShown))

@@ -2,7 +2,7 @@
  * Text that is safe to print, and how many columns it takes.
  *
  * What jobs say is untrusted: a stray escape sequence would move the cursor out of the live region,
- * change the title of the window or hide what follows. Nothing but printable characters gets through.
+ * change the title of the window or hide the following text. Nothing but printable characters gets through.
  *
  * Known limit: terminals disagree on the width of some emoji sequences. The screen switches automatic
  * wrapping off while it draws, so a wrong guess costs the end of a line and not the picture.
@@ -98,8 +98,8 @@ export function rowsOf(text: string, columns: number): number {
 }
 
 /**
- * The text in at most `columns`, with an ellipsis where something is missing. It is cut between two words, and not between
- * a figure and its unit, or what it counts in a list; only a first word that does not fit is cut itself.
+ * The text in at most `columns`, with an ellipsis where something is missing. It is cut between two words, and not
+ * between a figure and its unit, or its noun in a list; only a first word that does not fit is cut itself.
  */
 export function truncate(text: string, columns: number, ellipsis = '…'): string {
   if (widthOf(text) <= columns) return text

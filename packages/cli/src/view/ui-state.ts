@@ -1,7 +1,7 @@
 /**
  * The view that the user has chosen.
  *
- *   window: what matters now        all: every node, scrolled        log: what jobs said
+ *   window: the important nodes     all: every node, scrolled        log: lines of jobs
  *
  * `w` and `a` choose, `l` goes to the log and back to where it was called from, `f` narrows window and all.
  */

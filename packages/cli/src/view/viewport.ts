@@ -17,7 +17,7 @@ export interface WaitingNotice {
   readonly text: string
 }
 
-/** Everything a frame depends on besides the model and what the person chose. */
+/** Everything a frame depends on besides the model and the user's choices. */
 export interface Viewport {
   readonly columns: number
   readonly rows: number

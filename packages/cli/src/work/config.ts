@@ -34,7 +34,7 @@ const fields: Fields<WorkFields> = {
 
 /**
  * *Cancellation*: none; it reads one file.
- * @throws `HDL_BAD_OPTION` for a file that cannot be read, and for what is not a setting of a worker.
+ * @throws `HDL_BAD_OPTION` for a file that cannot be read, and for an unknown setting of a worker.
  */
 export async function readConfig(file: string | undefined): Promise<WorkConfig> {
   return readSettingsFile({ file, usual: configName, fields })

@@ -21,7 +21,7 @@ export interface SettingsFile<T> {
 
 /**
  * *Cancellation*: none; it reads one file.
- * @throws `HDL_BAD_OPTION` for a file that cannot be read, and for what is not a setting.
+ * @throws `HDL_BAD_OPTION` for a file that cannot be read, and for an unknown setting.
  */
 export async function readSettingsFile<T extends object>({
   file,

@@ -1,5 +1,5 @@
 /**
- * What a person sees of a worker: what it runs, how fast, when the server last answered, and why it gets nothing.
+ * The view of a worker: its running jobs, its speed, when the server last answered, and why it gets nothing.
  *
  *     working      2 of 4 leases
  *       render     c-5b0f….3   40 of 100 units   12 s

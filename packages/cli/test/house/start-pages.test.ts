@@ -35,7 +35,7 @@ async function typeCurls(page: ConsolePage, url: string): Promise<void> {
   for (const command of page.commands) await type(command, { url })
 }
 
-/** Types one command in a folder, and compares what it prints. */
+/** Types one command in a folder, and compares the output. */
 async function type(
   { line, output }: TypedCommand,
   { url = '', cwd }: { readonly url?: string; readonly cwd?: string },

@@ -49,7 +49,7 @@ test('with history: no shorter than the longest chain', () => {
   estimate.apply(node('a', 'running'))
   estimate.apply(node('d', 'running'))
   assert.equal(estimate.remaining(400), 5_600)
-  // It takes longer than ever: what comes after it is still to come.
+  // It takes longer than ever: the later nodes are still to come.
   assert.equal(estimate.remaining(9_000), 5_000)
   estimate.apply(node('a', 'succeeded', 9_000))
   estimate.apply(node('b', 'ready', 9_000))

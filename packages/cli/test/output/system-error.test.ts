@@ -19,7 +19,7 @@ const isRoot = process.getuid?.() === 0
 const user = isRoot ? { uid: 65_534, gid: 65_534 } : {}
 const skip = process.platform === 'win32' && 'folders have no such permissions on Windows'
 
-/** Every command that writes, with the name of what it cannot write. */
+/** Every command that writes, with the name of the file it cannot write. */
 const commands: readonly (readonly [args: readonly string[], path: RegExp])[] = [
   [['run', fixture('single.ts')], /\.heddle/],
   [['run', fixture('single.ts'), '--journal', 'sqlite:runs.db'], /runs\.db/],

@@ -60,7 +60,7 @@ export class FlowRepository implements Disposable {
     return this.#run(command, [], more)
   }
 
-  /** Whether publishing installs what was published. */
+  /** Whether publishing installs the published packages. */
   hasSmoke = false
 
   /** For programs that are started after this. */

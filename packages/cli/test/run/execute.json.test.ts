@@ -35,7 +35,7 @@ test('--json: only objects on standard output, the last one is the result', asyn
   assert.deepEqual(result['blocked'], { behind: 'bad', 'far behind': 'bad' })
   assert.deepEqual([result['skipped'], result['cancelled'], result['reused']], [[], [], []])
 
-  // For people: what the module printed, and the summary.
+  // For people: the output of the module, and the summary.
   assert.match(stderr, /^printed by the module$/m)
   assert.match(stderr, /1 failed, 2 blocked, 3 succeeded/)
 })

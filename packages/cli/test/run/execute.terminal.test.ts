@@ -10,7 +10,7 @@ const skip = whyNoTerminal()
 const node = `'${process.execPath}' --conditions=heddle-source '${launcher}'`
 const staged = `${node} run '${fixture('staged.ts')}'`
 
-/** Runs a command between two looks at the settings of the terminal. */
+/** Runs a command between two readings of the terminal's settings. */
 function framed(command: string): string {
   return `before=$(stty -g); ${command}; echo "code $?"; [ "$(stty -g)" = "$before" ] && echo same settings || echo OTHER SETTINGS`
 }
@@ -73,7 +73,7 @@ test(
     await leaves(terminal, 130)
     assert.match(terminal.unwrapped, /cancelled: 2 skipped, 1 succeeded/)
     assert.deepEqual(stage.starts, ['first'])
-    // The frames are gone; what was said and the summary can be scrolled to and copied.
+    // The frames are gone; log lines and the summary can be scrolled to and copied.
     assert.match(terminal.everything, /^first: hello$/m)
     assert.doesNotMatch(terminal.everything, /[━─]{5}|p pause/)
   },

@@ -12,7 +12,7 @@ function answerOf(stdout: string): Answer {
   return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Answer
 }
 
-/** Waits until the journal has it: a row of a wait is written behind what the run prints. */
+/** Waits until the journal has it: a row of a wait is written after the output of the run. */
 async function shown(pattern: RegExp, options: { cwd: string }): Promise<void> {
   while (!pattern.test((await runProgram(['runs', 'show', 'last'], options)).stdout));
 }

@@ -1,4 +1,6 @@
-/** Pages whose commands a test types: fences marked `console`, with `$ ` before what is typed and what is printed below it. */
+/**
+ * Pages whose commands a test types: fences marked `console`, with `$ ` before each command and its output below it.
+ */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 

@@ -1,11 +1,11 @@
 /**
- * The part of a terminal that the screen uses: what a person would see, and could scroll back to.
+ * The part of a terminal that the screen uses: the screen and the scrollback.
  *
  * Lines are kept as the program wrote them, so that a resize can wrap them again as terminals do.
  */
 import { widthOf } from '../../src/view/text.ts'
 
-/** One hard line: what was written between two line feeds. */
+/** One hard line: the text between two line feeds. */
 type HardLine = string[]
 
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })

@@ -65,7 +65,7 @@ export class Program implements Disposable {
     })
   }
 
-  /** Without what the loop watch adds on a machine that is busy. */
+  /** Without lines that the loop watch adds on a busy machine. */
   get lines(): string[] {
     return this.stdout
       .trimEnd()
@@ -82,7 +82,7 @@ export class Program implements Disposable {
     for (;;) {
       const found = pattern.exec(this.stdout)
       if (found !== null) return found
-      // Not as soon as it has exited: what it has printed may still be on its way.
+      // Not as soon as it has exited: its output may still be in flight.
       if (this.#isOver) {
         throw new Error(
           `It ended without printing ${String(pattern)}:\n${this.stdout}\n${this.stderr}`,

@@ -1,4 +1,4 @@
-/** A shell script in a terminal of its own, and what a person would see there. */
+/** A shell script in a terminal of its own, and the resulting screen. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
@@ -97,7 +97,7 @@ export class Pty implements Disposable {
     for (;;) {
       const found = pattern.exec(read())
       if (found !== null) return found
-      // Not as soon as the relay has exited: what was written may still be on its way.
+      // Not as soon as the relay has exited: output may still be in flight.
       if (this.#isOver) {
         throw new Error(
           `The terminal closed without showing ${String(pattern)}:\n${this.everything}`,

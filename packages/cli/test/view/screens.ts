@@ -1,6 +1,6 @@
 /**
  * The live view at the sizes of real terminals, with few and many nodes, with and without colour.
- * `node scripts/setup.mjs packages/cli/test/view/screens.ts [--color]` prints all of them, to look at.
+ * `node scripts/setup.mjs packages/cli/test/view/screens.ts [--color]` prints all of them.
  */
 import { Graph, job, type NodeState, type RunEvent } from '@heddle/core'
 import { RunModel } from '../../src/model/run-model.ts'

@@ -1,4 +1,4 @@
-/** `heddle runs compare`: what got slower, what got faster, and what else has changed. */
+/** `heddle runs compare`: slower nodes, faster nodes, and other differences. */
 import { compareRuns, isRegression, readRecord, type Side } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findNamedRun } from '../find-named-run.ts'
@@ -13,7 +13,7 @@ export interface CompareSettings extends JournalCommandSettings {
   readonly all: boolean
 }
 
-/** *Cancellation*: none; it reads what is there. */
+/** *Cancellation*: none; it reads the current state. */
 export function showComparison(settings: CompareSettings): Promise<void> {
   return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal, now } = surface

@@ -17,7 +17,7 @@ export interface ExportSettings extends JournalCommandSettings {
   readonly force: boolean
 }
 
-/** *Cancellation*: none; it reads what is there. */
+/** *Cancellation*: none; it reads the current state. */
 export function exportRun(settings: ExportSettings): Promise<void> {
   return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal, address } = surface

@@ -4,7 +4,7 @@ import type { PlaceName } from '@heddle/core'
 
 /** Rows that are drawn as one: how many of them ran at a time. */
 export interface RowGroup {
-  /** The job that they have in common; undefined for what is left over. */
+  /** The job of all these rows; undefined for the remaining ones. */
   readonly job: string | undefined
   readonly rows: readonly TimelineRow[]
 }

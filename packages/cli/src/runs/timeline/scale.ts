@@ -61,7 +61,7 @@ export function makeScale(length: number, idle: readonly Stretch[], columns: num
   }
 }
 
-/** Not the ones at the ends: what is before the first start and after the last end is part of the run. */
+/** Not the gaps at the ends: the time before the first start and after the last end is part of the run. */
 function chooseGaps(length: number, idle: readonly Stretch[], columns: number): Stretch[] {
   const inside = idle.filter(({ from, to }) => from > 0 && to < length)
   const busy = length - idle.reduce((sum, { from, to }) => sum + to - from, 0)

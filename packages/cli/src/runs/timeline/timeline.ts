@@ -24,7 +24,7 @@ export interface TimelineSettings extends JournalCommandSettings {
 /** Where there is no terminal to ask. */
 const plainWidth = 100
 
-/** *Cancellation*: none; it reads what is there. */
+/** *Cancellation*: none; it reads the current state. */
 export function showTimeline(settings: TimelineSettings): Promise<void> {
   return withJournal(settings, async (surface): Promise<ExitCode> => {
     const { journal, now } = surface

@@ -173,7 +173,7 @@ function duration(text: string, layout: Layout): Line {
 const gapsShown = 5
 const idleShown = 6
 
-/** What the signs mean, and what the picture cannot say. */
+/** The meaning of the signs, and the facts that the picture cannot show. */
 function notes(input: TimelineInput, { scale }: Layout, isFolded: boolean): Line[] {
   const { record, criticalPath, timeline, surface, width } = input
   const { timelineSymbols, symbols } = surface
