@@ -27,7 +27,7 @@ export interface AnalyzeOptions {
   readonly rules?: readonly string[]
   /** Files with models of packages, beside the built-in ones. Absolute. */
   readonly models?: readonly string[]
-  /** Functions and methods that run what they are given alone, beside the known ones: `withTenantLock`. */
+  /** Functions and methods that run their callback alone, beside the known ones: `withTenantLock`. */
   readonly guards?: readonly string[]
   /** Text that is newer than the file on disk: an open editor, standard input. By absolute path. */
   readonly overlays?: ReadonlyMap<string, string>
@@ -40,8 +40,8 @@ export interface AnalyzeOptions {
    */
   readonly ownsProcess?: boolean
   /**
-   * Keeps the program in the result, for the inventory and for surveys. Needs more memory; and what is
-   * handed out is not in the cache any more, so that the next run lowers everything.
+   * Keeps the program in the result, for the inventory and for surveys. Needs more memory; and files
+   * handed out this way leave the cache, so that the next run lowers everything.
    */
   readonly keepsProgram?: boolean
 }

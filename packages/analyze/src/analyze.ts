@@ -24,7 +24,7 @@ import { useTypes } from './typed/use-types.ts'
 /**
  * Analyses files together.
  *
- * @remarks *Cancellation*: the signal is looked at between files and between phases; nothing is left
+ * @remarks *Cancellation*: the signal is checked between files and between phases; nothing is left
  * behind. *Fairness*: it yields to the loop every few files while it reads, and then between phases. A
  * phase of a large part holds the loop for a second or more: whoever serves others calls it in a thread.
  * Without types, and with nothing to keep, very large programs are analysed in threads of their own.
@@ -141,7 +141,7 @@ async function analyzeTogether(
   return { results, textOf }
 }
 
-/** Nothing is kept of a part but what was found. */
+/** Only the findings of a part are kept. */
 async function analyzeApart(options: AnalyzeOptions, kernel: Kernel): Promise<Parts> {
   const { files, overlays, signal } = options
   const catalogue = await loadCatalogue(options.models)

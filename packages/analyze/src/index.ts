@@ -22,7 +22,7 @@ export type {
   TraceStep,
 } from './finding.ts'
 
-// frontend/targets/: what was asked for.
+// frontend/targets/: the targets of an analysis.
 export { selectTargets, type Selection, type SelectOptions } from './frontend/targets/select.ts'
 
 // watch/: again and again, whenever the code changes.
@@ -49,7 +49,7 @@ export {
   type BaselineEntry,
 } from './baseline/baseline.ts'
 
-// report/: what was found, for people and for programs.
+// report/: findings, for people and for programs.
 export { isAtLeast, makeReport, type MadeReport, type ReportOptions } from './report/make-report.ts'
 export { isIncomplete, type Report, type ReportedFinding } from './report/report.ts'
 export { compactReport } from './report/compact.ts'
@@ -67,7 +67,7 @@ export { rulePage, rulePages, type RulePage } from './explain/pages.ts'
 export { suggestRule } from './explain/suggest.ts'
 export { pageLines, pageList } from './explain/text.ts'
 
-// inventory/: what runs where.
+// inventory/: where each part of a program runs.
 export type { Inventory } from './inventory/inventory.ts'
 export { makeInventory } from './inventory/make-inventory.ts'
 export { inventoryMarkdown } from './inventory/markdown.ts'

@@ -3,7 +3,7 @@
  * new ones.
  *
  * I1. The file names findings by fingerprint, without lines: it changes only when findings do.
- * I2. Entries of files that were not looked at are kept as they are, and are never called fixed.
+ * I2. Entries of files that were not analysed are kept unchanged, and are never called fixed.
  * I3. It is sorted, one entry to a line: two branches that change it merge without a conflict mostly.
  */
 import type { Finding } from '../finding.ts'
@@ -75,7 +75,7 @@ export function compareWithBaseline(
   }
 }
 
-/** What is written after this analysis: what it found, and what it could not have found. */
+/** The baseline to write after this analysis: its findings, and old entries that it could not have found. */
 export function nextBaseline(
   findings: readonly Finding[],
   baseline: Baseline | undefined,

@@ -1,13 +1,13 @@
 /**
  * A name for a finding that survives edits elsewhere.
  *
- * It is made of what the finding is about: the rule, the function, the shared location, and the text
+ * It is made of the parts of the finding: the rule, the function, the shared location, and the text
  * of check, suspension and act. Line numbers and file names are left out, so lines can be added above,
  * code can be reformatted and files can be moved. Two findings that are equal in all of this are
  * numbered in the order of the report: when a third one is added, exactly one of the three is new.
  *
  * Known limit: renaming the function or the location makes a new finding. That is meant: a person
- * looks at the code anyway.
+ * reads the code anyway.
  */
 import { hash } from 'node:crypto'
 import type { Finding, SourceSpan } from '../finding.ts'

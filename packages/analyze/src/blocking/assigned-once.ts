@@ -3,7 +3,7 @@
  * count as constants then.
  *
  * By the text, whatever the scopes are: a second variable of the same name only makes it too careful.
- * The name is searched and its surroundings are looked at. A pattern for each name would be compiled
+ * The name is searched and its surroundings are inspected. A pattern for each name would be compiled
  * for each name, and would try every place of the file; most names that are not constants are seen to
  * be none in the first lines.
  */

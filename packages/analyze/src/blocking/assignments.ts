@@ -1,7 +1,7 @@
 /**
  * What is assigned to names and to fields of `this` inside a node.
  *
- * Places are found in the text and then looked at in the tree: a walk through everything around a
+ * Places are found in the text and then checked in the tree: a walk through everything around a
  * variable would be for a handful of assignments. (So a name with an escape in it is not found, and
  * neither is one with a comment before its `=`.)
  */
@@ -17,7 +17,7 @@ export interface Assigned {
   readonly isMore: boolean
 }
 
-/** Data about one node: where the text may assign to a word, and what has been found there. */
+/** Data about one node: where the text may assign to a word, and the checked assignments. */
 interface Places {
   readonly byWord: ReadonlyMap<string, readonly number[]>
   readonly found: Map<string, readonly Assigned[]>

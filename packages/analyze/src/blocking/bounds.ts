@@ -1,7 +1,7 @@
 /**
  * Size checks: `if (body.length > max) throw …` before the call means that its input has a bound.
  *
- * Recognised by the comparison, not by what is done about it: who compares a length with a limit has
+ * Recognized by the comparison, not by its consequence: an author who compares a length with a limit has
  * thought of it. Comparisons with 0 and 1 ask whether there is something, and loop conditions ask
  * where the end is; both say nothing about a limit.
  */

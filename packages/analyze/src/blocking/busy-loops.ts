@@ -2,7 +2,7 @@
  * Loops that can only end by something that cannot happen while they run: waiting for the clock,
  * waiting for a flag that the loop does not set, trying again without a limit and without a pause.
  *
- * Candidates are found in the text and then looked at in the tree, because loops are rarely one of
+ * Candidates are found in the text and then checked in the tree, because loops are rarely one of
  * these and walking every tree for them is dear.
  */
 import type { Node } from 'oxc-parser'

@@ -57,7 +57,7 @@ export function blockingCallAt(
   }
 }
 
-/** Its name promises what it does: `loadSync` may read synchronously. */
+/** Its name announces it: `loadSync` may read synchronously. */
 function isAskedFor(unit: FunctionUnit, { kind }: BlockingEntry): boolean {
   if (kind === 'console') return false
   for (let at: FunctionUnit | undefined = unit; at !== undefined; at = at.parent) {
@@ -150,7 +150,7 @@ function codeLoadLevel(path: readonly Node[], route: Route | undefined): Level |
   return isServing(route.kind) ? 'warning' : 'note'
 }
 
-/** `all = Buffer.concat([all, chunk])` in a loop or at every event: copies what it has each time. */
+/** `all = Buffer.concat([all, chunk])` in a loop or at every event: copies all earlier chunks each time. */
 function isAccumulating(path: readonly Node[]): boolean {
   const node = path.at(-1)
   const assignment = path.findLast((one) => one.type === 'AssignmentExpression')

@@ -1,7 +1,7 @@
 /**
  * The blocking rules over a program.
  *
- * Calls are asked in the order of what it costs to ask: which function is it, does any model know it,
+ * Questions about a call are asked in the order of their cost: which function is it, does any model know it,
  * who reaches it, and only then where its input comes from.
  */
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'

@@ -72,7 +72,7 @@ export function worse(a: Origin, b: Origin): Origin {
   return rank(b) > rank(a) ? b : a
 }
 
-/** Nothing is worse, so that no other value has to be looked at. */
+/** Nothing is worse, so that no other value has to be checked. */
 export function isWorst(origin: Origin): boolean {
   return origin.kind === 'source' && origin.limit === undefined
 }

@@ -7,8 +7,8 @@
  *
  * I1  Of several possibilities the worst is given: source, input, unknown, bounded.
  * I2  It ends: the walk is bounded in depth and in the number of callers it asks.
- * I3  An expression is asked once for each depth: the ways to a source meet, and what is below them
- *     would be walked again for each way that leads there.
+ * I3  An expression is asked once for each depth: the paths to a source meet, and the part below them
+ * would be walked again for each path that leads there.
  */
 import type { Expression, Node } from 'oxc-parser'
 import { keyName, unwrap } from '../ir/nodes.ts'
@@ -224,7 +224,7 @@ export class OriginFinder {
     return this.originOf(file, [...path, callee, callee.object], depth + 1)
   }
 
-  /** The worst of what is assigned to a name inside `around` and of what it was `before`. */
+  /** The worst of the values assigned to a name inside `around` and of its value `before`. */
   #assigned(
     file: FileUnit,
     around: Node,

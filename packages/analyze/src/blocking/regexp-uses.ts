@@ -71,14 +71,14 @@ export function slowRegExpAt(
 
 /**
  * If an assumption is wrong, the module may still be found to build a pattern; but not if the name
- * itself is what is assigned twice.
+ * itself is assigned twice.
  */
 function mayBeAnother({ assumes = [] }: FoldedPattern, file: FileUnit, used: Expression): boolean {
   const root = rootName(used)
   return assumes.some((one) => one.file !== file || one.name !== root)
 }
 
-/** Questions are asked in the order of what they cost: most patterns cannot be slow at all. */
+/** Questions are asked in the order of their cost: most patterns cannot be slow at all. */
 function slowPatternAt(
   pattern: FoldedPattern,
   text: readonly Node[],
@@ -172,7 +172,7 @@ function levelOf(verdict: Slow, origin: Origin, route: Route | undefined): Level
   if (origin.kind === 'unknown') return 'note'
   if (!isUrgent) return 'note'
   if (origin.kind === 'source') return origin.isTrusted ? 'note' : 'warning'
-  // Half of all patterns are quadratic in a search, and nothing says that the caller passes what a stranger sent.
+  // Half of all patterns are quadratic in a search, and nothing shows that the caller passes text from a stranger.
   const isEveryday =
     verdict.isBySearch &&
     verdict.degree === 2 &&

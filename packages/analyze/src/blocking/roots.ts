@@ -300,7 +300,7 @@ function isCommand(file: FileUnit): boolean {
   return file.parsed.program.hashbang !== null || cliPath.test(file.path)
 }
 
-/** Files whose exports users can get at: those that no other file imports, and what they pass on. */
+/** Files whose exports users can import: those that no other file imports, and the files they re-export. */
 function publicFiles({ files }: Program, finder: ModuleFinder): ReadonlySet<FileUnit> {
   const imported = new Set<FileUnit>()
   for (const file of files) {

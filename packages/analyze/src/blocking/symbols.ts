@@ -1,9 +1,9 @@
 /**
  * Which function outside of the program a call means.
  *
- * The linker knows what was imported. Methods need the type of the object: it is taken from the class
+ * The linker knows the imports. Methods need the type of the object: it is taken from the class
  * the object was constructed with, from the field it is stored in, or from the call that returned it
- * (models say what a call returns).
+ * (models give the type of a call's result).
  */
 import type { CallSite, NameInScope } from '../ir/program.ts'
 import type { Value } from '../ir/values.ts'

@@ -122,7 +122,7 @@ export function isLoop({ type }: Node): boolean {
   return loopTypes.has(type)
 }
 
-/** Visits a node and what is inside it. Does not go into nodes that are answered with `false`. */
+/** Visits a node and the nodes inside it. Does not enter nodes that are answered with `false`. */
 export function walk(root: Node, visit: (node: Node) => boolean | undefined): void {
   const stack = [root]
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {

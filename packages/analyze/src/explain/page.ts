@@ -20,9 +20,9 @@ export interface RulePage {
   readonly why: string
   /** A module that has it: the analyzer finds it there. */
   readonly race: string
-  /** How it goes wrong, step by step. Empty for what needs no second task. */
+  /** How it goes wrong, step by step. Empty for a rule that needs no second task. */
   readonly steps: readonly PageStep[]
-  /** The steps between which the state is not what the code believes. */
+  /** The steps between which the state differs from the code's assumption. */
   readonly window?: readonly [first: number, last: number]
   /** The same module without it: the analyzer is silent. */
   readonly fixed: string

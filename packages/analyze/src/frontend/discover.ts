@@ -21,7 +21,7 @@ export interface DiscoverOptions {
   readonly exclude?: readonly string[]
   /** What those globs start from. Absolute; default: the root. */
   readonly excludeFrom?: string
-  /** Also take what is left out by default. Default false. */
+  /** Also take files that are left out by default. Default false. */
   readonly withIgnored?: boolean
   readonly signal?: AbortSignal
 }
@@ -107,7 +107,7 @@ class Walk {
     this.files.add(file)
   }
 
-  /** Links are what they point to. Devices, sockets and pipes are neither file nor folder. */
+  /** Links count as their target. Devices, sockets and pipes are neither file nor folder. */
   #kindOf(entry: Dirent, full: string): { isFolder: boolean; real?: string } | undefined {
     if (entry.isDirectory()) return { isFolder: true }
     if (entry.isFile()) return { isFolder: false }

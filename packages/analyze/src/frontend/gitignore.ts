@@ -1,7 +1,7 @@
 /**
  * The patterns of `.gitignore` files, as git understands them.
  *
- * A file's patterns hold in its folder and below; the last one that matches wins; `!` brings back what
+ * A file's patterns hold in its folder and below; the last one that matches wins; `!` brings back files that
  * an earlier one left out, but nothing comes back from a folder that is itself left out.
  */
 import { escapePattern } from '../escape-pattern.ts'

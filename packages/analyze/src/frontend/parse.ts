@@ -1,14 +1,14 @@
 /**
  * From text to tree.
  *
- * The tree is TS-ESTree, of JavaScript ESTree, which lacks its fields; without nodes for parentheses. Offsets are UTF-16 units
- * of `text`, which is the text without its byte order mark, as TypeScript counts them too.
+ * The tree is TS-ESTree, of JavaScript ESTree, which lacks its fields; without nodes for parentheses. Offsets are
+ * UTF-16 units of `text`, which is the text without its byte order mark, as TypeScript counts them too.
  *
  * Why oxc with raw transfer: the tree is read out of the parser's memory instead of being written as
  * JSON and read again, which is several times faster; it needs a 64-bit little-endian machine and
  * six gigabytes of address space (not of memory), so the default mode is kept as a fallback.
  *
- * I1. It never throws for what is in a file: what cannot be read gives an empty program and an error.
+ * I1. It never throws for the content of a file: an unreadable file gives an empty program and an error.
  * I2. It never ends the process: the parser recurses natively and would overflow the stack on deep
  *     nesting, so texts that look too deep are first tried in another process.
  */

@@ -41,7 +41,7 @@ interface ReadFile {
 /**
  * Reads and parses files.
  *
- * *Cancellation*: the signal is looked at between files; nothing is left behind.
+ * *Cancellation*: the signal is checked between files; nothing is left behind.
  * *Fairness*: it yields to the loop after every few files.
  */
 export async function readProgram(options: ReadOptions): Promise<ReadProgram> {

@@ -144,5 +144,5 @@ function toSource(bytes: Buffer): SourceText | NoSource {
   const text = bytes.toString('utf8')
   if (isMinified(text)) return minified
   if (isUtf8(bytes)) return { text }
-  return { text, warning: 'It is not valid UTF-8: what cannot be decoded is read as U+FFFD.' }
+  return { text, warning: 'It is not valid UTF-8: invalid bytes are read as U+FFFD.' }
 }

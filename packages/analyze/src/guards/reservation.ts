@@ -39,7 +39,7 @@ function isDecidedIn({ check, block }: PlacedCheck, from: Block): boolean {
 const open = 0
 const checked = 1
 const reserved = 2
-/** Another task has it: what the owner hung on it does not run on this way. */
+/** Another task has it: the owner's callback on it does not run on this path. */
 const taken = 3
 
 export class Reservations {
@@ -60,7 +60,7 @@ export class Reservations {
     return answer
   }
 
-  /** The location that is reserved while what a call started is running. */
+  /** The location that is reserved while the started call is running. */
   during(host: FunctionUnit, site: CallSite): Location | undefined {
     if (this.#atCall.has(site)) return this.#atCall.get(site)
     const answer = this.#find(host, (event) => event === site, true)
@@ -186,7 +186,7 @@ export class Reservations {
   }
 }
 
-/** On the way of a waiter: it waits for the promise itself, or is what the owner hung on it. */
+/** On a waiter's path: it waits for the promise itself, or is a callback that the owner added to it. */
 function waitsForOwner(event: Event, location: Location): boolean {
   if (event.op !== 'suspend') return false
   if (event.kind === 'continuation') return true

@@ -14,9 +14,9 @@ import type {
 export interface MarkdownOptions {
   /** Put before paths in links, when the document lies elsewhere: `../../`. */
   readonly linkBase?: string
-  /** What was looked at, for the first paragraph. */
+  /** The subject of the inventory, for the first paragraph. */
   readonly subject?: string
-  /** `false` leaves line numbers out: a page that is kept then changes only with what it says. */
+  /** `false` leaves line numbers out: a stored page then changes only with its content. */
   readonly withLines?: boolean
 }
 

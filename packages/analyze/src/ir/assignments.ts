@@ -97,7 +97,7 @@ function remember(binding: Binding, value: Value, cx: HostLowering): void {
   binding.value = isFirst || binding.unit.host !== cx.host ? value : either(binding.value, value)
 }
 
-/** The kind of an `=` by what is assigned. */
+/** The kind of an `=`, decided by the assigned value. */
 export function kindOf(value: Value): WriteKind {
   if (value.literal === 'null' || value.literal === 'false') return 'null'
   if (value.literal === 'zero' || value.fresh === 'empty') return 'reset'

@@ -14,7 +14,7 @@ export interface BuildOptions {
   readonly root: string
   readonly files: readonly ParsedFile[]
   readonly resolve: ResolveImport
-  /** Functions that run what they are given alone: `withTenantLock`. */
+  /** Functions that run their callback alone: `withTenantLock`. */
   readonly guards?: readonly string[] | undefined
   /** The number of the first unit. Programs that will be joined continue the numbers of the one before. Default 0. */
   readonly firstUnit?: number | undefined
@@ -29,7 +29,7 @@ export interface Built {
   readonly giveBack: () => void
 }
 
-/** Lowers every file that is not known and links them. Never throws for what is in a file. */
+/** Lowers every file that is not known and links them. Never throws for the content of a file. */
 export function buildProgram(options: BuildOptions): Built {
   const { root, files, resolve, firstUnit = 0, known } = options
   const guards = new Set(options.guards)

@@ -1,5 +1,5 @@
 /**
- * Calls: what is called, with which functions, and where those functions run.
+ * Calls: the callee, the functions passed to it, and where those functions run.
  *
  * The order inside one call: object, arguments, effects on a container, the call itself, callbacks
  * that run before it returns. Callbacks that run later are entered from where this region ends.
@@ -320,7 +320,7 @@ function runCallback(
   cx.suspend('continuation', site.start, Math.min(site.end, use.node.start), joins)
   const span = { owner: cx.unit, start: site.start, end: use.node.start }
   if (guard !== undefined) cx.emit({ ...guard, op: 'acquire', isScoped: true, ...span })
-  // `(error, answer) => …`: what the callback decides on is what the call has answered.
+  // `(error, answer) => …`: a branch of the callback depends on the result of the call.
   const answer = role === 'later' ? answered({ ...result, calls: [site] }) : unknown
   inlineInto(cx, unit, use.node, end, undefined, answer)
   if (guard !== undefined) {
@@ -400,7 +400,7 @@ function callByReference(cx: HostLowering, node: CallExpression, values: readonl
   }
 }
 
-/** `Promise.all([...])` and its relatives settle with what they are given. */
+/** `Promise.all([...])` and its relatives settle with their arguments. */
 function lowerPromiseStatic(cx: HostLowering, node: CallExpression): Value {
   const calls = new Set<CallSite>()
   let tail: Value['tail']

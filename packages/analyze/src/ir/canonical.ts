@@ -46,14 +46,14 @@ function commonParameters(table: LocationTable, count: number): ReadonlyMap<Loca
 /**
  * Sets `canonical` of every location.
  *
- * @returns What settles those that came out of calls, once it is known what is called.
+ * @returns A function that settles the locations from calls, once the callees are known.
  */
 export function canonicalise(
   table: LocationTable,
   typeOf: (location: Location) => ClassUnit | undefined,
   variableOf: (location: Location) => Location | undefined,
 ): (keptBy: (site: CallSite) => Location | undefined) => void {
-  // The table grows while we walk: what is added is canonical already.
+  // The table grows while we walk: new entries are canonical already.
   const count = table.all.length
   const fieldsOf = new Map<ClassUnit, Set<string>>()
   for (const location of table.all) {

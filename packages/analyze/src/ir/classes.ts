@@ -92,7 +92,7 @@ function lowerMethod(cx: HostLowering, element: MethodDefinition, owner: ClassUn
 }
 
 function register(owner: ClassUnit, unit: FunctionUnit, name: string, isStatic: boolean): void {
-  // A getter and a setter share a name; the getter is what a read runs.
+  // A getter and a setter share a name; a read runs the getter.
   const table = isStatic ? owner.statics : owner.methods
   if (unit.kind !== 'setter' || !table.has(name)) table.set(name, unit)
 }

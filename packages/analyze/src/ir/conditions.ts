@@ -55,7 +55,7 @@ function lowerTest(
 interface Polarity {
   /** Whether "true" says that the location is there. */
   readonly says: 'present' | 'absent' | 'nothing'
-  /** A call answers it: what that says depends on what it calls. */
+  /** A call answers it: its meaning depends on the callee. */
   readonly isAnswer?: boolean
   readonly isIdentity: boolean
 }

@@ -50,7 +50,7 @@ const storeEffects = new Map<string, Effect>([
   ['exists', { on: 'entry', read: true }],
 ])
 
-/** Emits what the call does; undefined when it is not such a call. The value says what was read. */
+/** Emits the effects of the call; undefined when it is not such a call. The value contains the reads. */
 export function containerEffects(
   cx: HostLowering,
   object: Value,

@@ -1,4 +1,4 @@
-/** Expressions: events in evaluation order, and what is known about the result. */
+/** Expressions: events in evaluation order, and the facts known about the result. */
 import type { Expression, Function as FunctionNode, ObjectExpression } from 'oxc-parser'
 import { assignPattern, kindOf, lowerTarget, readTarget, writeTarget } from './assignments.ts'
 import { lowerCall, lowerNew } from './calls.ts'

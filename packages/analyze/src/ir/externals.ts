@@ -1,4 +1,4 @@
-/** State outside of the process: files and rows, by what the calls on them are named. */
+/** State outside of the process: files and rows, recognized by the names of calls. */
 import type { Expression, Node } from 'oxc-parser'
 import { keyNumber } from './expressions.ts'
 import type { WriteKind } from './graph.ts'

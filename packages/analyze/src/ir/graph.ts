@@ -63,7 +63,7 @@ export interface Access {
   checks: readonly Check[]
   /** In a constructor, a field initialiser or at the top of a module: no other task is there yet. */
   readonly isInitial: boolean
-  /** Read to call something on it (`this.socket.write()`), which uses what it holds. */
+  /** Read to call something on it (`this.socket.write()`), which uses its value. */
   use: CallSite | undefined
   /** Written with `x!`. */
   isAsserted: boolean

@@ -1,7 +1,7 @@
 /**
  * Calls that take or give back a guard, or run a function under one.
  *
- * By what the object was constructed from where that is known, else by the names of method and
+ * Recognized by the class of the object where that is known, else by the names of method and
  * object together: `this.mutex.acquire()` is a lock, `pool.acquire()` is not.
  */
 import type { Expression, Node } from 'oxc-parser'

@@ -40,7 +40,7 @@ export interface FileLowering {
   readonly table: LocationTable
   /** Names that have a `.prototype` somewhere in the file. */
   readonly prototypes: ReadonlySet<string>
-  /** Names of functions that the settings call guards: they run what they are given alone. */
+  /** Names of functions that the settings call guards: they run their callback alone. */
   readonly guards: ReadonlySet<string>
   /** Functions whose own code runs their callback at once. */
   readonly ownCallbacks: OwnCallbacks

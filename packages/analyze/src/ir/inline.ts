@@ -11,7 +11,7 @@ import { noteReturn } from './returned.ts'
 import { unknown } from './values.ts'
 import type { Value } from './values.ts'
 
-/** Goes on from the current block; all ends of the function lead to `exit`. Gives what it returns. */
+/** Continues from the current block; all ends of the function lead to `exit`. Returns its result. */
 export function inlineInto(
   cx: HostLowering,
   unit: FunctionUnit,

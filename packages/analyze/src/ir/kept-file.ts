@@ -18,7 +18,7 @@ export class KeptFile {
   readonly lowered: Lowered
   /** Functions that are written where they are handed over. Linking adds those that are named there. */
   readonly #callbacks = new Map<CallSite, readonly CallbackUse[]>()
-  /** Objects that are exported as a whole. Linking adds what is exported by its name. */
+  /** Objects that are exported as a whole. Linking adds objects exported by name. */
   readonly #exported = new Set<ClassUnit>()
   /** Suspensions at `return f()`. Summaries drop those where f turns out not to wait. */
   readonly #ends = new Map<Block, readonly Event[]>()

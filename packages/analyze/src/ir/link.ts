@@ -1,7 +1,7 @@
 /**
  * From files to a program: who is imported, who is called, which fields are the same.
  *
- * Calls are resolved by what the text says about the object: its class, the class it was constructed
+ * Calls are resolved by the text about the object: its class, the class it was constructed
  * from, the declared type of its field. A method name that only one class has is a guess, and marked.
  */
 import { addCallback } from './calls.ts'
@@ -150,7 +150,7 @@ class Linker {
     }
   }
 
-  /** What a name means: a function, a class, or what it was imported from. */
+  /** The meaning of a name: a function, a class, or an import. */
   #named(name: string, scope: Scope | undefined, depth = 0): Thing | undefined {
     const binding = scope?.find(name)
     if (binding === undefined || depth > farthest) return undefined
@@ -226,7 +226,7 @@ class Linker {
     return all?.length === 1 ? all[0] : undefined
   }
 
-  /** The class of what is stored at a location. */
+  /** The class of the value stored at a location. */
   #typeOf(location: Location): ClassUnit | undefined {
     if (location.scope === 'parameter' && location.depth === 0)
       return location.typeName === undefined ? undefined : this.#uniqueClass(location.typeName)

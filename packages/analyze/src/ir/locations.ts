@@ -12,8 +12,8 @@
  *     be named in several files; the first of them is canonical.
  * I2. A key is unlike that of any other location of the process, except where it is the same thing outside.
  *
- * They are asked for at every name and every field of the program, so each is found by what it is a part
- * of and its own name; the key as one text is put together only once.
+ * They are asked for at every name and every field of the program, so each is found by its parent
+ * and its own name; the key as one text is put together only once.
  */
 import type { CallSite, ClassUnit, FileUnit, FunctionUnit } from './program.ts'
 

@@ -38,7 +38,7 @@ export interface Lowered {
  * Lowers a file. The result depends on these three and on no other file.
  *
  * @param path Relative to the root.
- * @param guards Functions that run what they are given alone.
+ * @param guards Functions that run their callback alone.
  */
 export function lowerFile(parsed: ParsedFile, path: string, guards: ReadonlySet<string>): Lowered {
   const lowering = new LowerFile(parsed, path, guards)
@@ -252,7 +252,7 @@ class LowerFile implements FileLowering {
       file: this.file.path,
       line,
       message:
-        'The code here is nested too deeply to be followed; what is inside was not analysed.',
+        'The code here is nested too deeply to be followed; its inner part was not analysed.',
       isIncomplete: true,
     })
   }

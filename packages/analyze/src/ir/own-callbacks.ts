@@ -1,8 +1,8 @@
 /**
  * Functions of a file that run the function they are given at once: `attempt(() => …)` of one's own.
  *
- * The names in callbacks.ts say it for common libraries. For what is written in the same file the
- * code says it itself: a parameter that is called, before anything was awaited, and is used for
+ * The names in callbacks.ts say it for common libraries. For functions in the same file the
+ * code itself shows it: a parameter that is called, before anything was awaited, and is used for
  * nothing else, has run when the call returns (or waits for nothing but itself).
  *
  * Looked for only when a call hands over a function and its name says nothing; each function is read
@@ -34,7 +34,7 @@ export class OwnCallbacks {
   }
 }
 
-/** Functions and methods at the top of the file: what is deeper is seldom given functions. */
+/** Functions and methods at the top of the file: deeper ones seldom take functions. */
 function functionsOf(program: Program): ReadonlyMap<string, readonly AnyFunction[]> {
   const found = new Map<string, AnyFunction[]>()
   const add = (name: string | undefined, node: AnyFunction): void => {

@@ -30,7 +30,7 @@ export type Reach =
   | 'parallel'
   /** Every importer of the module may call it at any time. */
   | 'exported'
-  /** The top level of a module and what runs from it. */
+  /** The top level of a module and the code that runs from it. */
   | 'start-up'
 
 export interface FileUnit {
@@ -144,9 +144,9 @@ export interface Suspension {
   readonly owner: FunctionUnit
   readonly start: number
   readonly end: number
-  /** Calls whose results are waited for here: what they do after their own suspension is done by now. */
+  /** Calls whose results are awaited here: their work after their own suspension is done by now. */
   readonly joins: readonly CallSite[]
-  /** Reads of what is waited for: `await this.pending`. */
+  /** Reads of awaited values: `await this.pending`. */
   readonly awaited: readonly Access[]
 }
 
@@ -213,7 +213,7 @@ export interface CallSite {
   isReturned: boolean
   /** A statement of its own, without `void`, `await` or a handler. */
   isFloating: boolean
-  /** `await f()` as a statement: what it answers is not looked at. */
+  /** `await f()` as a statement: its result is not used. */
   isDiscarded: boolean
   /** `void f()` and `f().catch(…)`: meant to be on its own. */
   isDetached: boolean
@@ -225,7 +225,7 @@ export interface CallSite {
   targets: readonly FunctionUnit[]
   /** The targets were found by a name that only one class has, not by knowing the object. */
   isGuess: boolean
-  /** A copy of what it runs is behind it in the graph: its effects are seen there. Set by `splice.ts`. */
+  /** A copy of the callee is behind it in the graph: its effects are there. Set by `splice.ts`. */
   isSpliced: boolean
   external: ExternalSymbol | undefined
 }

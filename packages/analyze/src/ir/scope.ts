@@ -1,5 +1,5 @@
 /**
- * Names and what they mean: lexical scopes with hoisting, made as the lowering enters them.
+ * Names and their meanings: lexical scopes with hoisting, made as the lowering enters them.
  *
  * I1. All names of a scope are declared before its first statement is lowered, so functions may be
  *     used before the line they are written on.

@@ -10,7 +10,7 @@
  *
  * The lowering needs to know before it meets the first use, because a callback is lowered before the
  * functions behind it are. So the tree is walked once, with names only. Blocks of one function count as
- * one scope: a name that two blocks declare is taken for one variable, which at worst is looked at
+ * one scope: a name that two blocks declare is taken for one variable, which at worst is checked
  * without need.
  */
 import { visitorKeys } from 'oxc-parser'

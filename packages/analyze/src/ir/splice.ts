@@ -30,7 +30,7 @@ const maxEvents = 100
 const maxSetterBlocks = 6
 /** Copies in one graph, in blocks. */
 const maxCopied = 400
-/** Calls between a function and what is copied into it. */
+/** Calls between a function and the code copied into it. */
 const maxDepth = 3
 
 /** A call behind which its block was cut, with the block it is the last event of. */
@@ -72,7 +72,7 @@ export function nextOf(block: Block): readonly Block[] {
   return nextBefore.get(block) ?? block.next
 }
 
-/** Copies of getters and setters: what they do, their callers do. */
+/** Copies of getters and setters: their effects count as effects of their callers. */
 const transparent = new WeakSet()
 
 /** The place of an event in the text of the function whose graph it is in: a copy is at its call. */
@@ -123,7 +123,7 @@ export function cutAtCalls(units: readonly FunctionUnit[]): Splices {
   return new Splices(plans, setters)
 }
 
-/** Functions that store what they are given: what they write, their callers write. */
+/** Functions that store an argument: their writes count as writes of their callers. */
 class Setters {
   readonly #known = new Map<FunctionUnit, boolean>()
 
@@ -186,7 +186,7 @@ function isLasting(location: Location | undefined): boolean {
   return scope === 'instance' || scope === 'module'
 }
 
-/** It answers with what one place holds: who asks it looks at that place. */
+/** It returns the value of one location: calling it is a check of that location. */
 function isGetter({ returned, graph }: FunctionUnit): boolean {
   const [kept] = returned
   if (kept === undefined || returned.length > 1 || graph === undefined) return false
@@ -284,9 +284,9 @@ export class Splices {
   }
 
   /**
-   * Puts copies behind the calls. Summaries have been made: it is known who suspends.
+   * Inserts copies behind the calls. Summaries have been made: it is known which functions suspend.
    *
-   * @param isPredicate Whether a function only looks at something: a call that decides a branch is a check of that.
+   * @param isPredicate Whether a function only checks something: a call that decides a branch is a check of it.
    */
   apply(isPredicate: (unit: FunctionUnit) => boolean): Spliced[] {
     const all: Spliced[] = []
@@ -325,7 +325,7 @@ class Splicing {
     this.#isPredicate = isPredicate
   }
 
-  /** Puts a copy behind a call that is the last event of a block, if what is called answers at once. */
+  /** Puts a copy behind a call that is the last event of a block, if the callee answers at once. */
   put(site: CallSite, block: Block, callers: readonly FunctionUnit[]): boolean {
     const target = site.targets[0]!
     if (target.graph!.suspends || target.isAsync) return false
@@ -412,7 +412,7 @@ class Copy {
     if (read?.op !== 'read') return
     const made = this.#eventOf(read)
     transparent.add(made)
-    // Who asks looks at it, where the question is.
+    // The call is a check at this place.
     const { owner, start, end } = this.#site
     Object.assign(made, { owner, start, end })
     made.checks = checks.map((check) => ({
@@ -517,7 +517,7 @@ class Copy {
     return made
   }
 
-  /** With what the call has passed for the parameters. */
+  /** Replaces parameters by the arguments of the call. */
   #valueOf(value: Value): Value {
     if (value === unknown || value.literal !== undefined) return value
     const given = this.#argumentOf(value.location)

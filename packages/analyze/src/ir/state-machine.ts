@@ -2,7 +2,7 @@
  * Async functions compiled to ES5: `switch (_a.label) { case 0: return [4, f()]; case 1: … }`.
  *
  * Each case is a block. `return [4, x]` waits for x and continues at the next case, `return [3, n]`
- * goes to case n, `return [2, v]` returns. Tries are labels too; what may throw there is not followed.
+ * goes to case n, `return [2, v]` returns. Tries are labels too; exceptions there are not followed.
  */
 import type { Expression, Statement } from 'oxc-parser'
 import { lowerCondition } from './conditions.ts'

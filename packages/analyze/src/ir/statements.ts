@@ -21,7 +21,7 @@ import { declareAll, declaresNames, eachName, Scope } from './scope.ts'
 import { unknown } from './values.ts'
 import type { Value } from './values.ts'
 
-/** Declares what a list of statements declares, then lowers it. */
+/** Hoists the declarations of a list of statements, then lowers it. */
 export function lowerStatements(cx: HostLowering, statements: readonly Statement[]): void {
   hoist(cx, statements)
   for (const statement of statements) lowerStatement(cx, statement)

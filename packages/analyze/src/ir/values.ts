@@ -3,7 +3,7 @@
  *
  * Not a domain of numbers and strings but of origins: which shared locations it was read from, which
  * calls it is the promise of, which function it is. That is what rules ask: "does this branch depend
- * on a read of L", "is what is stored here a promise", "was this computed from a snapshot of L".
+ * on a read of L", "is the value stored here a promise", "was this computed from a snapshot of L".
  */
 import type { Access, Block } from './graph.ts'
 import type { Location } from './locations.ts'
@@ -38,7 +38,7 @@ export interface Value {
   readonly constructed?: NameInScope
   /** It went through an `await`, so it is not a promise any more. */
   readonly isAwaited?: boolean
-  /** It is an element of what was read here: the variable of a loop. */
+  /** It is an element of the value read here: the variable of a loop. */
   readonly within?: readonly Access[]
   /** Elements of an array literal, or fields of an object literal. */
   readonly parts?: readonly Value[]

@@ -80,9 +80,9 @@ export class LanguageServer {
   }
 
   /**
-   * Until the running analysis, and what has come up meanwhile, is done.
+   * Until the running analysis, and the next one if there are changes, is done.
    *
-   * *Cancellation*: `exit` ends what is running.
+   * *Cancellation*: `exit` ends the running analysis.
    */
   async waitIdle(): Promise<void> {
     while (this.#running !== undefined) await this.#running

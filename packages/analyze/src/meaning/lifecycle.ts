@@ -3,7 +3,7 @@
  *
  * A *handle* is something that the program gives back somewhere: a method of the release protocol is
  * called on it (`close`, `destroy`, `unsubscribe`, …) or it is passed to `clearTimeout` and its like.
- * A *teardown* is a function that gives back what a field, a variable of a module or of a closure holds.
+ * A *teardown* is a function that releases the value of a field, of a variable of a module or of a closure.
  * The verbs of the protocol are those of the platform and of packages; a function of the program itself
  * counts as a release when it is a teardown, whatever its name is.
  *
@@ -55,7 +55,7 @@ export class Lifecycles {
     }
   }
 
-  /** The calls that give back what a location (or an entry of it) holds. */
+  /** The calls that release the value of a location (or an entry of it). */
   releasesOf(location: Location): readonly CallSite[] {
     const own = this.#releases.get(location.canonical)
     if (own !== undefined) return own
@@ -72,7 +72,7 @@ export class Lifecycles {
     for (const maker of calls ?? []) for (const one of makersOf(maker)) this.#makers.add(one)
   }
 
-  /** A call whose answer is a handle: the program gives back what the same function has made elsewhere. */
+  /** A call whose result is a handle: the program releases results of the same function elsewhere. */
   makesHandle(site: CallSite): boolean {
     return makersOf(site).some((one) => this.#makers.has(one))
   }

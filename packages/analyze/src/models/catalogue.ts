@@ -1,5 +1,5 @@
 /**
- * All models, arranged by the question that is asked: what is known about a call of this function?
+ * All models, arranged for the question: what is known about a call of this function?
  *
  * I1  A user's entry comes before ours, and a later file before an earlier one: the first answer
  *     counts.
@@ -119,7 +119,7 @@ export class Catalogue {
     return this.#find(symbol, ({ kind }) => kind === 'source') as SourceEntry | undefined
   }
 
-  /** The type of what this call gives. */
+  /** The type of this call's result. */
   returns(symbol: CalledSymbol): { readonly module: string; readonly type: string } | undefined {
     const found = this.#find(symbol, ({ kind }) => kind === 'returns') as ReturnsEntry | undefined
     return found === undefined

@@ -1,6 +1,6 @@
 /**
- * Checks the text of a model file. A mistake is reported with the place in the file, what is there and
- * what would be right: models are written by people who do not know the analyzer.
+ * Checks the text of a model file. A mistake is reported with the place in the file, the wrong text and
+ * the right form: models are written by people who do not know the analyzer.
  */
 import { HeddleError } from '@heddle/core'
 import { blockingKinds, costs, entryKinds, tags } from './model.ts'

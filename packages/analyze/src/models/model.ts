@@ -52,7 +52,7 @@ export const costs = ['disk', 'process', 'wait', 'fixed', 'per-byte', 'superline
 
 export type Cost = (typeof costs)[number]
 
-/** The operand whose size decides: an argument, the object it is called on, or what is spread. */
+/** The operand whose size decides: an argument, the object of the call, or the spread value. */
 export type CostInput = number | 'receiver' | 'spread'
 
 /** The calls that an entry matches. */
@@ -102,7 +102,7 @@ export type SourceEntry = (CallPattern | PropertyPattern | EventPattern) & {
   readonly kind: 'source'
   /** `request body`, `file`, `message`, `query result`. */
   readonly gives: string
-  /** Bytes it never exceeds, at a time: what is put together from several may be larger. */
+  /** Bytes it never exceeds at a time: a value combined from several may be larger. */
   readonly limit?: number
   /** It never holds line ends and other control characters. */
   readonly noControl?: boolean

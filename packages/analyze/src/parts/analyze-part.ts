@@ -1,4 +1,4 @@
-/** One part, from its trees to what is found: lower, link, ask the compiler, summarise, ask the rules. */
+/** One part, from its trees to its findings: lower, link, ask the compiler, summarise, apply the rules. */
 import type { Clock } from '@heddle/core/lowlevel'
 import type { AnalyzeOptions, Diagnostic } from '../analysis.ts'
 import { runBlocking } from '../blocking/run-blocking.ts'
@@ -32,7 +32,7 @@ export interface PartContext {
 /**
  * Analyses the files of one part together.
  *
- * *Cancellation*: the signal is looked at between phases. *Fairness*: it yields to the loop there.
+ * *Cancellation*: the signal is checked between phases. *Fairness*: it yields to the loop there.
  *
  * @param parseMs How long it took to read them.
  */
@@ -42,7 +42,7 @@ export async function analyzePart(
   { options, catalogue, resolver, useTypes, firstUnit, known, clock }: PartContext,
 ): Promise<PartResult> {
   let began = clock.now()
-  /** Between phases others get their turn, and the signal is looked at. */
+  /** Between phases other work gets its turn, and the signal is checked. */
   const turn = async (): Promise<number> => {
     const ms = clock.now() - began
     await new Promise<void>((resolve) => clock.afterIo(resolve))

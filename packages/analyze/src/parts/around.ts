@@ -8,7 +8,7 @@ import { partsOf } from './parts.ts'
 /**
  * The files of all parts that have something wanted in them. Findings of a part do not depend on the others.
  *
- * *Cancellation*: the signal is looked at between files. *Fairness*: it yields to the loop every few.
+ * *Cancellation*: the signal is checked between files. *Fairness*: it yields to the loop every few.
  */
 export async function filesAround(
   { files, wanted, overlays, signal }: AnalyzeOptions,

@@ -1,4 +1,4 @@
-/** From what was found in the parts to one analysis: the same, in whatever order they were done. */
+/** Joins the findings of the parts into one analysis: the same, in whatever order they were done. */
 import path from 'node:path'
 import type { Analysis, Diagnostic } from '../analysis.ts'
 import { withFingerprints } from '../baseline/fingerprint.ts'

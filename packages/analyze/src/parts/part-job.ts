@@ -20,9 +20,9 @@ export interface PartTask extends Pick<AnalyzeOptions, 'root' | 'rules' | 'guard
 }
 
 /**
- * Parses the files of one part and analyses them. Nothing is kept of it but what was found.
+ * Parses the files of one part and analyses them. Only its findings are kept.
  *
- * *Cancellation*: the signal is looked at between files and between phases. *Fairness*: it yields to the
+ * *Cancellation*: the signal is checked between files and between phases. *Fairness*: it yields to the
  * loop after every few files while it parses, and then between phases.
  */
 export async function runPart(
@@ -49,7 +49,7 @@ export const partJob = job(
     runPart(task, await loadCatalogue(task.models), signal, systemKernel),
 )
 
-/** Loads what a part needs, so that the first one does not wait for it. */
+/** Loads the modules for a part, so that the first one does not wait for them. */
 export const loadJob = job(
   { name: 'load-analyzer', place: 'thread', module: import.meta.url },
   async (): Promise<void> => {

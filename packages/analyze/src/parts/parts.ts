@@ -7,7 +7,7 @@
  * needs the memory of the largest, not of all, or each in a thread.
  *
  * I1. Every file is in exactly one part.
- * I2. The parts depend on the texts only, not on what is asked for or kept.
+ * I2. The parts depend on the texts only, not on the targets or the cache.
  *
  * Imports are found in the text, before anything is parsed. One that is written so that it is not found
  * (a name with an escape in it) and leads out of its package is not followed.
@@ -24,7 +24,7 @@ export type Part = readonly string[]
 /**
  * Splits the files of a program, in the order of their first files.
  *
- * *Cancellation*: the signal is looked at between files. *Fairness*: it yields to the loop every few.
+ * *Cancellation*: the signal is checked between files. *Fairness*: it yields to the loop every few.
  */
 export async function partsOf(
   files: readonly string[],

@@ -27,7 +27,7 @@ export function threadsFor(length: number, cores = availableParallelism()): numb
   return busy < 2 ? 0 : busy
 }
 
-/** Threads that load the analyzer at once, while its user still finds out what the parts are. */
+/** Threads that load the analyzer at once, while their user still determines the parts. */
 export function startThreads(threads: number, mostParts: number, kernel: Kernel): ThreadPool {
   const pool = new ThreadPool({ threads, maxQueue: threads + mostParts, kernel })
   for (let at = 0; at < threads; at += 1) {

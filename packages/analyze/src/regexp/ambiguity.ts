@@ -45,7 +45,7 @@ export class AmbiguitySearch {
     this.#budget = budget
   }
 
-  /** Exponential ones first. Throws {@link OutOfBudget} when it could not look at everything. */
+  /** Exponential ones first. Throws {@link OutOfBudget} when it could not check everything. */
   *candidates(): Generator<Candidate> {
     const { states, isCyclic } = this.#components
     for (const [component, members] of states.entries()) {

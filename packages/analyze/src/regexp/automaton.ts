@@ -21,7 +21,7 @@ import { UnsupportedPattern } from './tree.ts'
 import type { ParsedPattern, RegExpTree } from './tree.ts'
 
 const maxPositions = 500
-/** How often one node is looked at from one state: "several" needs two, loops a few more. */
+/** How often one node is visited from one state: "several" needs two, loops a few more. */
 const maxVisits = 4
 /** Turns of a bounded loop above its minimum that are distinguished. More would add nothing. */
 const maxSpareTurns = 2
@@ -29,7 +29,7 @@ const maxSpareTurns = 2
 export interface Automaton {
   /** Number of states; state 0 is the start. */
   readonly size: number
-  /** Indexed by state: what was read to get there. */
+  /** Indexed by state: the text read to get there. */
   readonly reads: readonly CharSet[]
   /** Indexed by state: the next states, each with the number of ways (1 or 2). */
   readonly next: readonly ReadonlyMap<number, number>[]
@@ -83,7 +83,7 @@ class Builder {
     if (tree.kind === 'choice') for (const choice of tree.choices) this.#findGroups(choice)
   }
 
-  /** Adds what the tree matches after `from`; the node where it has matched. */
+  /** Adds the language of the tree after `from`; returns the node where it has matched. */
   build(tree: RegExpTree, from: Node): Node {
     switch (tree.kind) {
       case 'set': {

@@ -75,7 +75,7 @@ export class UnsupportedPattern extends Error {}
 
 const parser = new RegExpParser({ ecmaVersion: 2025 })
 
-/** Throws {@link UnsupportedPattern}, also for what is not a regular expression at all. */
+/** Throws {@link UnsupportedPattern}, also for a text that is not a regular expression at all. */
 export function parsePattern(source: string, flags: string): ParsedPattern {
   const isSets = flags.includes('v')
   const isUnicode = isSets || flags.includes('u')

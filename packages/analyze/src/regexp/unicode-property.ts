@@ -1,7 +1,7 @@
 /**
  * The characters of a property, `\p{…}`, by what V8 says about a text that holds every character.
  *
- * Two thirds of all code points are in planes that hold nothing (4 to 13) or only what is private (15
+ * Two thirds of all code points are in planes that hold nothing (4 to 13) or only private ones (15
  * and 16). There every property says the same about a whole plane, but for the two code points at its
  * end that are not characters. So of such a plane one of each sort is asked; a test compares that with
  * asking all of them, and would fail on a version of Unicode that uses one of these planes.

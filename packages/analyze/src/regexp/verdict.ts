@@ -30,7 +30,7 @@ export type RegExpVerdict =
       readonly attack: AttackString
     }
 
-/** Product states that are looked at for one pattern. */
+/** Product states that are visited for one pattern. */
 const searchBudget = 60_000
 /** Candidates that are tried on the matcher, and the steps it may take for one pattern. */
 const maxCandidates = 16
@@ -44,7 +44,7 @@ const maxKept = 10_000
 export interface VerdictOptions {
   /** The input never holds line ends and other control characters: a line of a request. */
   readonly withoutControl?: boolean
-  /** Only what is slow wherever it starts is asked for. */
+  /** Asks only for patterns that are slow wherever they start. */
   readonly withoutSearch?: boolean
 }
 

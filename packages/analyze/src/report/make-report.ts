@@ -1,5 +1,5 @@
 /**
- * From an analysis to what is shown: settings of rules, targets, suppressions, baseline, level, in this
+ * From an analysis to its report: settings of rules, targets, suppressions, baseline, level, in this
  * order. The order matters: a suppression of a finding that is below the level is not unused, and an
  * entry of the baseline that is below it is not fixed.
  */
@@ -14,9 +14,9 @@ import { SourceLines } from './source-lines.ts'
 import { surveyTargets } from './survey-targets.ts'
 
 export interface ReportOptions {
-  /** Whether a finding is in what was asked for; `extent` are the lines of its function. */
+  /** Whether a finding is in a target; `extent` are the lines of its function. */
   isWanted(finding: Finding, extent?: LineRange): boolean
-  /** Whether all of a file was asked for: what is not found there is not there. */
+  /** Whether all of a file is a target: a finding that is missing there is fixed. */
   isWhole(file: string): boolean
   /** Whether a file that the program does not have is still on disk. */
   exists(file: string): boolean
@@ -29,7 +29,7 @@ export interface ReportOptions {
   readonly showsKnown: boolean
   /** Targets that are described even where nothing is found; that needs the program. */
   readonly surveyed: readonly string[]
-  /** Types were switched off for this run: what is not found now may be found in the next. */
+  /** Types were switched off for this run: a finding that is missing now may be found in the next. */
   readonly isWithoutTypes: boolean
   /** `2026-11-16`, by UTC. */
   readonly today: string

@@ -3,7 +3,7 @@
  * classification, fixes. One section for each finding.
  *
  * Code and names come from the analysed program: what would end a table cell, a code span or a fence is
- * escaped, so that a document says what the program says and nothing else.
+ * escaped, so that a document contains only the program's text.
  */
 import type { Checkpoint, Finding, Fix, SharedState, SourceSpan } from '../finding.ts'
 import { countLevels, shownFindings, type Report } from './report.ts'
@@ -110,7 +110,7 @@ export function surveySection(survey: Survey, source: SourceLines, belowLevel = 
     '',
     '### Fixes',
     '',
-    isAll ? 'None needed.' : 'None needed for what is shown.',
+    isAll ? 'None needed.' : 'None needed for the shown findings.',
   ].join('\n')
 }
 

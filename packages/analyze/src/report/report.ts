@@ -4,7 +4,7 @@ import type { Finding, Level } from '../finding.ts'
 import type { SourceLines } from './source-lines.ts'
 import type { Survey } from './survey.ts'
 
-/** A finding and what the baseline says about it: `new` also where there is no baseline. */
+/** A finding and its state in the baseline: `new` also without a baseline. */
 export interface ReportedFinding {
   readonly finding: Finding
   readonly state: 'new' | 'known'
@@ -36,7 +36,7 @@ export interface Report {
   readonly belowLevel: number
   /** Whether a baseline splits the findings into known and new. */
   readonly hasBaseline: boolean
-  /** Whether people want to see what is in the baseline as well. Programs always get it. */
+  /** Whether people want to see findings of the baseline as well. Programs always get them. */
   readonly showsKnown: boolean
   /** Surveys of the targets that are parts of files, for documents about them. */
   readonly surveys: readonly Survey[]
@@ -57,7 +57,7 @@ export function countLevels(findings: readonly Finding[]): LevelCounts {
   return counts
 }
 
-/** Whether something was left out of the analysis: what was not found may still be there. */
+/** Whether something was left out of the analysis: missing findings may still be there. */
 export function isIncomplete({ diagnostics }: Report): boolean {
   return diagnostics.some((diagnostic) => diagnostic.isIncomplete)
 }

@@ -1,5 +1,5 @@
 /**
- * H409 ambient value: what a caller hands over is stored in shared state, a suspension follows, and then it
+ * H409 ambient value: an argument is stored in shared state, a suspension follows, and then it
  * is read there or taken away as if it were still the own one. Two calls that overlap have one place: the
  * first continues with the value of the second.
  *
@@ -73,7 +73,7 @@ function readerOf(model: Model, host: Host, location: Location): Access | undefi
   return undefined
 }
 
-/** Taken away, or what was there before is put back, after the wait; others read it meanwhile. */
+/** The value is removed, or the old value is put back, after the wait; other functions read it in between. */
 function context(
   model: Model,
   host: Host,
@@ -148,7 +148,7 @@ function describe(
     class: isContext ? 'missing-guard' : 'stale-reference',
     level,
     message: isContext
-      ? `${namedAs} stores what it was handed in ${name}, waits, and takes it away: when two calls overlap, ${reader.owner.namedAs} reads the value of the other one or none`
+      ? `${namedAs} stores its argument in ${name}, waits, and removes it: when two calls overlap, ${reader.owner.namedAs} reads the value of the other one or none`
       : `${namedAs} stores its argument in ${name}, waits, and reads it back: another call may have stored its own argument during the wait`,
     locations: [location],
     check: store,
@@ -167,7 +167,7 @@ function describe(
       {
         task: 'A',
         text: isContext
-          ? `takes away what is not its own: \`${textOf(act)}\``
+          ? `removes a value that is not its own: \`${textOf(act)}\``
           : `reads the value of B: \`${textOf(act)}\``,
         at: act,
       },

@@ -1,6 +1,6 @@
 /**
  * H507 announced early: an event is emitted, and only then the state is set that the event is about.
- * Listeners run now, before `emit` returns: what they call still finds the old state.
+ * Listeners run now, before `emit` returns: functions they call still find the old state.
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -117,7 +117,7 @@ function describe(host: Host, emit: CallSite, write: Access, reader: Access): Dr
     steps: [
       { task: 'A', text: `listeners run now: \`${textOf(emit)}\``, at: emit },
       { task: 'B', text: `a listener calls ${asking}: \`${textOf(reader)}\``, at: reader },
-      { task: 'A', text: `sets what was announced: \`${textOf(write)}\``, at: write },
+      { task: 'A', text: `sets the announced state: \`${textOf(write)}\``, at: write },
     ],
     window: [0, 2],
     evidence: [

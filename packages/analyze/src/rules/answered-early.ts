@@ -55,7 +55,7 @@ function inHost(model: Model, host: Host): Draft | undefined {
 }
 
 /**
- * For each write, the message that was sent before it, with nothing looked at and nothing awaited in between.
+ * For each write, the message that was sent before it, with no check and no wait in between.
  * One walk for each message: a function with thousands of writes has as many messages.
  */
 function writesAfterSends(host: Host): ReadonlyMap<Access, Suspension> {
@@ -174,7 +174,7 @@ function describe(host: Host, write: Access, asked: Suspension, reader: Access):
     steps: [
       { task: 'A', text: `sends and waits: \`${textOf(asked)}\``, at: asked, isCheckpoint: true },
       { task: 'B', text: `the answer arrives: \`${textOf(reader)}\` finds nothing`, at: reader },
-      { task: 'A', text: `writes what the answer needed: \`${textOf(write)}\``, at: write },
+      { task: 'A', text: `writes the entry that the answer needed: \`${textOf(write)}\``, at: write },
     ],
     window: [0, 2],
     evidence: [

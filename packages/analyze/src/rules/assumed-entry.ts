@@ -130,7 +130,7 @@ process ends.`,
     }
   `,
   fixes: [
-    'Check, and decide what a late event means: mostly nothing.',
+    'Check, and decide how to handle a late event: mostly by ignoring it.',
     'Bind the handler to the entry itself, and remove it when the entry goes.',
   ],
 }

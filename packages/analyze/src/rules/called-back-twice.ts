@@ -75,7 +75,7 @@ function isRemovedBy(host: Host, timer: FunctionUnit, other: FunctionUnit): bool
   )
 }
 
-/** From where the timer starts, over a suspension, to the call, and no state is looked at on the way. */
+/** From the start of the timer, over a suspension, to the call, without a check on the path. */
 function unlookedWay(host: Host, timer: CallSite, other: At<CallSite>): Answer | undefined {
   const start = host.calls.find(({ event }) => event === timer)
   if (start === undefined) return undefined

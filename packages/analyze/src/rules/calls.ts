@@ -1,4 +1,4 @@
-/** The calls of a program, sorted: by name, and by when they run what they are given. */
+/** The calls of a program, sorted: by name, and by when they run their callbacks. */
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
 import { Chains } from '../summaries/chains.ts'
 

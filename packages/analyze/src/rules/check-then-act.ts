@@ -2,8 +2,8 @@
  * H101 check-then-act: a location is checked, a suspension follows, and then it is written as if the
  * check still held. Two tasks that both pass the check both act.
  *
- * Not reported: what was taken before the suspension (a reservation), what is checked again after it,
- * what a lock, a promise chain or a serial caller protects, and functions that only run at start-up.
+ * Not reported: state taken before the suspension (a reservation), state checked again after it,
+ * state that a lock, a promise chain or a serial caller protects, and functions that only run at start-up.
  */
 import { levels } from '../finding.ts'
 import type { Level } from '../finding.ts'
@@ -73,7 +73,7 @@ export function checkThenAct(model: Model): Draft[] {
   return drafts
 }
 
-/** A handler of errors stores again what was taken out before: the check has found it, not missed it. */
+/** An error handler stores again the value that was removed before: the check has found it, not missed it. */
 function isPutBack(location: Location, { write, actBlock }: Window): boolean {
   if (actBlock.cleanup !== 1) return false
   const { value } = write
@@ -223,7 +223,7 @@ function windowFrom(
   const act = answer.event
   if (act.op !== 'write' && act.op !== 'call' && act.op !== 'suspend') return undefined
   if (!dependsOn(graph, branch, answer.block)) return undefined
-  // An early return ends the region as well, but does not lead to what another way has handed over.
+  // An early return ends the region as well, but does not lead to a value that another path has handed over.
   const taken = answer.way.includes(branch.whenTrue) ? branch.whenTrue : branch.whenFalse
   if (!reaches(graph, taken, answer.block, branch.blocks))
     return whenPresent === undefined
@@ -318,7 +318,9 @@ type StateKind =
   | 'entry'
   | 'container'
 
-/** What is written, by its use: what the program gives back somewhere is a handle, whatever its name. */
+/**
+ * The kind of a written value, by its use: a value that the program releases somewhere is a handle, whatever its name.
+ */
 function kindOfState(model: Model, location: Location, window: Window): StateKind {
   const { write } = window
   const { value } = write
@@ -361,8 +363,8 @@ function isMadeOfItself({ location, value }: Access): boolean {
 }
 
 /**
- * A flag that is set too late matters by what it lets through twice: a handle that is replaced, a
- * listener or timer that is added again, or what the code itself refuses to do twice by throwing.
+ * A flag that is set too late matters by the work it lets through twice: a handle that is replaced, a
+ * listener or timer that is added again, or work that the code itself refuses to do twice by throwing.
  */
 function kindOfFlag(model: Model, host: Host, window: Window): StateKind {
   if (window.check.access.checks.some(({ whenPresent }) => whenPresent?.isThrowing === true))
@@ -443,7 +445,7 @@ function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, windo
   return hasStrongReach(unit) ? 'error' : 'warning'
 }
 
-/** Compared with a limit, not just looked at. */
+/** Compared with a limit, not just checked. */
 function isLimit(window: Window): boolean {
   return window.check.access.checks.some((check) =>
     /[<>]/.test(
@@ -467,9 +469,9 @@ function consequence(kind: StateKind): string {
     case 'counter':
       return 'the limit is passed'
     case 'latest':
-      return 'and what the older one stores may replace what the newer one has stored'
+      return 'and the older value may replace the newer one'
     case 'container':
-      return 'and what was put into the first one is lost'
+      return 'and everything put into the first one is lost'
     case 'entry':
       return 'the entry of the first one is lost'
     case 'value':
@@ -487,7 +489,7 @@ export const checkThenActPage: RulePage = {
 without looking again. Nothing that another task would see is written before the suspension, and no
 guard is held over it. Lazy initialisation, a flag that is set too late and a limit that is counted too
 late are the usual forms.`,
-  why: `Every caller that arrives during the suspension sees what the first one saw, and acts as
+  why: `Every caller that arrives during the suspension sees the same state as the first one, and acts as
 well. Two connections are opened and one is never closed, a token is requested ten times and nine of
 them are revoked, a limit of five lets seven through. It needs no bad luck, only two callers at start-up.`,
   race: source`

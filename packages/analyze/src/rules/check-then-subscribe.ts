@@ -70,8 +70,8 @@ const lastEvents = new Map<string, RegExp>([
 ])
 
 /**
- * A listener for an event that comes once, added after a suspension to an object that came in from
- * outside, without a look at whether it has come.
+ * A listener for an event that comes once, added after a suspension to an object that came from
+ * outside, without checking whether it has come.
  */
 function listensLate(host: Host): Draft | undefined {
   for (const subscription of host.calls) {
@@ -100,7 +100,7 @@ function listensLate(host: Host): Draft | undefined {
 }
 
 /**
- * A waiter that is entered only after what it waits for was asked for: `await send(id)` and then
+ * A waiter that is registered only after its request was sent: `await send(id)` and then
  * `new Promise((resolve) => waiting.set(id, resolve))`. The answer may come before the entry.
  */
 function registersLate(model: Model, host: Host): Draft | undefined {

@@ -1,8 +1,8 @@
 /**
- * From what a rule found to a structured analysis.
+ * From a rule's finding to a structured report.
  *
- * A rule says what happens, in steps; this fills in the rest from the program: who else reads and
- * writes the location, which checkpoints lie in the window, what the explorer would have to force.
+ * A rule gives the steps; this adds the rest from the program: the other readers and
+ * writers of the location, the checkpoints in the window, the order that the explorer would have to force.
  */
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type {

@@ -149,14 +149,14 @@ function describe(
     rule: 'H506',
     class: 'atomicity-gap',
     level: overlap === undefined ? 'note' : hasStrongReach(adder.owner.host) ? 'error' : 'warning',
-    message: `${host.unit.namedAs} uses what is in ${name}, waits, and then empties it: what ${adding} added during the wait is lost`,
+    message: `${host.unit.namedAs} uses the content of ${name}, waits, and then empties it: entries that ${adding} added during the wait are lost`,
     locations: [location],
     check: read,
     act: reset,
     suspensions,
     conflict: adder,
     steps: [
-      { task: 'A', text: `uses what is in ${name}: \`${textOf(read)}\``, at: read },
+      { task: 'A', text: `uses the content of ${name}: \`${textOf(read)}\``, at: read },
       {
         task: 'A',
         text: `waits: \`${textOf(suspensions[0]!)}\``,
@@ -201,7 +201,7 @@ never sent, promises that are never waited for, connections that are never close
     }
   `,
   steps: [
-    ['A', 'flush(): sends what is there, suspended'],
+    ['A', 'flush(): sends the current entries, suspended'],
     ['B', 'track(): adds one more'],
     ['A', 'empties the list: the new one was never sent'],
   ],
@@ -223,7 +223,7 @@ never sent, promises that are never waited for, connections that are never close
   `,
   fixes: [
     'Take the container away before the suspension: keep it in a variable and store an empty one.',
-    'Remove only what was used, one by one.',
+    'Remove only the used entries, one by one.',
     'Repeat until it is empty.',
   ],
 }

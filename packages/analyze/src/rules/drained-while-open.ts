@@ -96,7 +96,7 @@ const unlistening = new Set([
   'clearInterval',
 ])
 
-/** The intake is closed, or what the work uses is given back. Elements of the registry are neither. */
+/** The intake is closed, or a resource of the work is released. Elements of the registry are neither. */
 function isEnd({ releases }: Ending, event: Event, registry: Location): boolean {
   if (event.op !== 'call') return false
   const { callee } = event
@@ -130,7 +130,7 @@ function firstClosing(model: Model, host: Host): number {
   return first
 }
 
-/** It looks at the registry once more when no more can come. */
+/** It reads the registry once more when no more entries can come. */
 function isDrainedAgain(
   host: Host,
   block: Located['block'],
@@ -206,14 +206,14 @@ function describe(
     rule: 'H408',
     class: 'atomicity-gap',
     level: 'warning',
-    message: `${namedAs} waits for what is in ${name} and only then ends the rest: what ${by} registers during the wait is missed`,
+    message: `${namedAs} waits for the entries of ${name} and only then ends the rest: entries that ${by} registers during the wait are missed`,
     locations: [registry],
     check: drain,
     act: end,
     suspensions,
     conflict: adder,
     steps: [
-      { task: 'A', text: `takes what is in ${name}: \`${textOf(drain)}\``, at: drain },
+      { task: 'A', text: `takes the entries of ${name}: \`${textOf(drain)}\``, at: drain },
       {
         task: 'A',
         text: `waits: \`${textOf(suspensions[0]!)}\``,
@@ -222,7 +222,7 @@ function describe(
       },
       { task: 'B', text: `${by} registers one more: \`${textOf(adder)}\``, at: adder },
       { task: 'A', text: `ends the rest: \`${textOf(end)}\``, at: end },
-      { task: 'B', text: 'uses what has been closed', at: adder },
+      { task: 'B', text: 'uses a resource that has been closed', at: adder },
     ],
     window: [0, 3],
     evidence: [
@@ -241,7 +241,7 @@ export const drainedWhileOpenPage: RulePage = {
   summary:
     'Registered work is waited for while more can be registered, and then the rest is ended.',
   what: `A function that ends something walks a shared list, set or map of running work and waits for it.
-Only afterwards it removes the listener that registers more, or gives back what the work uses. Nothing that
+Only afterwards it removes the listener that registers more, or releases a resource of the work. Nothing that
 it sets before the wait keeps other functions from registering.`,
   why: `What is registered during the wait is not waited for: it uses a connection that is closed,
 or writes to a file that is being read.`,
@@ -262,7 +262,7 @@ or writes to a file that is being read.`,
     }
   `,
   steps: [
-    ['A', 'close(): waits for what is running, suspended'],
+    ['A', 'close(): waits for the running work, suspended'],
     ['B', 'handle(): one more, put() is on its way'],
     ['A', '#store.close(): the last message is not stored'],
   ],

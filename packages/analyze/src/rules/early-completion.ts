@@ -1,6 +1,6 @@
 /**
  * H203 early completion: while one call is under way, a second one returns at once as if it were done.
- * Its caller continues and reads what the first call has not written yet.
+ * Its caller continues and reads state that the first call has not written yet.
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -82,8 +82,8 @@ interface Trust {
 }
 
 /**
- * A caller that awaits it and then reads what it writes after its suspension, or stores what it will then
- * give back.
+ * A caller that awaits it and then reads state that it writes after its suspension, or stores state that it will then
+ * release.
  *
  * @param isAgain The flag is cleared at the end, so the work is done again and again.
  */
@@ -197,7 +197,7 @@ export const earlyCompletionPage: RulePage = {
   what: `A branch on an in-flight flag returns, resolves or calls back at once, although the operation
 that set the flag has not ended.`,
   why: `The second caller continues as if the work were done: it reads a cache that is not loaded, or
-closes what is still being flushed.`,
+closes a file that is still being flushed.`,
   race: source`
     export class Index {
       #isLoading = false

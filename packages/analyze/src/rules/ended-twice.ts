@@ -110,7 +110,7 @@ interface Once {
   readonly access?: Access
 }
 
-/** Each listener is looked up by its event and by what it does, so that no pair is compared. */
+/** Each listener is looked up by its event and its effects, so that no pair is compared. */
 function fromHandle(endings: readonly Ending[], counts: Counts): Draft | undefined {
   const later = new Map<string, Map<unknown, readonly [Ending, Once]>>()
   const done = endings.map((ending) => ({ ending, onces: counts.onceIn(ending.unit) }))
@@ -133,7 +133,7 @@ function fromHandle(endings: readonly Ending[], counts: Counts): Draft | undefin
   return undefined
 }
 
-/** More counters than this in one helper are not looked at: it may be called from thousands of listeners. */
+/** More counters than this in one helper are skipped: it may be called from thousands of listeners. */
 const mostCounts = 16
 
 /** What functions count. Graphs are sorted once, however many listeners are in one. */

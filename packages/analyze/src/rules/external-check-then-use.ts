@@ -107,7 +107,7 @@ export const externalCheckThenUsePage: RulePage = {
     'Something outside the process is checked, then created or written, with no conflict in mind.',
   what: `A file, a row, a key or a port is checked; after a suspension it is created or written,
 without an exclusive flag, a conditional write, a transaction, or handling of the conflict.`,
-  why: `Other tasks, and other processes, change what is outside. The second writer silently
+  why: `Other tasks, and other processes, change files and rows as well. The second writer silently
 overwrites the first; a check that passed in every test fails under load.`,
   race: source`
     import { access, writeFile } from 'node:fs/promises'

@@ -33,7 +33,7 @@ export function reserveFirst(field: string, closes: Steps): Fix {
 export function recheck(field: string, closes: Steps): Fix {
   return {
     title: `Check ${field} again after the suspension`,
-    sketch: `await work()\nif (/* ${field} has changed */) return   // and undo what was made\n${field} = …`,
+    sketch: `await work()\nif (/* ${field} has changed */) return   // and undo your work\n${field} = …`,
     closes,
     tradeoffs:
       'The work may be done twice; only one result is kept, and the other has to be disposed of.',
@@ -291,7 +291,7 @@ export function copyFirst(field: string, closes: Steps): Fix {
     title: `Hand ${field} over as it is now`,
     sketch: `const snapshot = ${field}\nstart(snapshot)\n${field} = next`,
     closes,
-    tradeoffs: 'The started work does not see later changes, which is usually what is wanted.',
+    tradeoffs: 'The started work does not see later changes, which is usually intended.',
     risk: 'low',
     effort: 'simple',
   }
@@ -326,7 +326,7 @@ export function swapBeforeWait(field: string, closes: Steps): Fix {
     title: `Take ${field} away before the wait`,
     sketch: `const taken = ${field}\n${field} = []          // in the same region\nawait work(taken)`,
     closes,
-    tradeoffs: 'When the work fails, what was taken has to be put back or reported.',
+    tradeoffs: 'When the work fails, the removed value has to be put back or reported.',
     risk: 'low',
     effort: 'simple',
   }
@@ -334,7 +334,7 @@ export function swapBeforeWait(field: string, closes: Steps): Fix {
 
 export function whileNotEmpty(field: string, closes: Steps): Fix {
   return {
-    title: `Remove from ${field} only what was used`,
+    title: `Remove from ${field} only the used entries`,
     sketch: `while (${field}.length > 0) {\n  const batch = ${field}.splice(0)\n  await work(batch)\n}`,
     closes,
     tradeoffs: 'A steady stream keeps the loop busy: bound it where it must end.',
@@ -456,7 +456,7 @@ export function removeListener(stopper: string, closes: Steps): Fix {
 export function announceLast(field: string, closes: Steps): Fix {
   return {
     title: `Set ${field} before the event`,
-    sketch: `${field} = true\nthis.emit('ready')          // listeners find what it is about`,
+    sketch: `${field} = true\nthis.emit('ready')          // listeners find the new state`,
     closes,
     tradeoffs: 'None, unless a listener counts on the old state.',
     risk: 'low',

@@ -1,6 +1,6 @@
 /**
- * H504 floating dependency: a call that stores something is started and not waited for, and what
- * follows depends on it: it is read here, or the caller believes that all is done.
+ * H504 floating dependency: a call that stores something is started and not waited for, and later
+ * code depends on it: the location is read here, or the caller believes that all is done.
  *
  * `void f()` and `f().catch(…)` say that this is meant. A call that is awaited everywhere else says
  * that it is not.
@@ -128,7 +128,7 @@ function isInAsync(unit: FunctionUnit): boolean {
   )
 }
 
-/** A read of what the callee stores late, with nothing waited for in between that would help. */
+/** A read of a location that the callee stores late, with no wait in between that would help. */
 function readAfter(model: Model, host: Host, call: At<CallSite>): Access | undefined {
   for (const target of targetsOf(call.event)) {
     const { after, before } = model.summaries(target)
@@ -232,7 +232,7 @@ export const floatingDependencyPage: RulePage = {
   name: 'floating-dependency',
   class: 'atomicity-gap',
   level: 'error',
-  summary: 'A promise is not awaited, although what follows reads what it writes.',
+  summary: 'A promise is not awaited, although later code reads the location that it writes.',
   what: `An async call is started and not awaited; it writes a shared location; the caller then reads
 that location, or reports that it is done.`,
   why: `The read gets the old value, mostly: sometimes the write is fast enough, and the tests pass.`,

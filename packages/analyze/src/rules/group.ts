@@ -5,7 +5,7 @@ import type { Located } from '../summaries/uses.ts'
 import { isOwnVariable, isRepeated } from '../ir/own-variable.ts'
 import { isShared } from './shared.ts'
 
-/** The accesses of one location in one host, in the order of its graph, and what is among them. */
+/** The accesses of one location in one host, in the order of its graph, and the events among them. */
 export class Group {
   readonly location: Location
   readonly accesses: Located[]

@@ -1,6 +1,6 @@
 /**
- * H301 guard removed from its registry while others may hold it or wait for it: the next one makes a
- * new guard and enters beside them. The tractor lesson: a guard has to outlive what it guards.
+ * H301 guard removed from its registry while other callers may hold it or wait for it: the next caller makes a
+ * new guard and enters beside them. A guard has to outlive the work it guards.
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'

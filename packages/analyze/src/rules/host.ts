@@ -1,7 +1,7 @@
 /**
- * A function with a graph of its own, and what is in it, sorted.
+ * A function with a graph of its own, and its events, sorted.
  *
- * It is sorted when a rule asks: most functions are about nothing that any rule looks for.
+ * It is sorted when a rule asks: most functions contain nothing that any rule searches for.
  */
 import type { Event, Graph, GuardEvent } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'

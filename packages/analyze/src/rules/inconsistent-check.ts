@@ -1,8 +1,8 @@
 /**
- * H213 inconsistent check: places of a component look at a flag right before they do something, and no more
- * other places do the same after a suspension without a look.
+ * H213 inconsistent check: places of a component check a flag right before they do something, and no more
+ * other places do the same after a suspension without a check.
  *
- * What a program does everywhere else is what its author believes: here nothing is known about names or
+ * The program's behaviour everywhere else shows the assumption of its author: here nothing is known about names or
  * protocols. A *look* counts when the act depends on it and no suspension is between them. The state is a flag, and
  * another function sets it to what those places refuse to act in.
  */
@@ -25,7 +25,7 @@ import { baseOf, isIdentityCheck, isWithin } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
-/** Functions that look before they act, before it counts as what the program believes. */
+/** How many functions must check before they act, before it counts as the program's rule. */
 const enoughFunctions = 2
 /** A call in more places is a utility of the component. */
 const mostSites = 24
@@ -177,8 +177,8 @@ function looksBefore(model: Model, { host, act }: Site): Look[] {
 }
 
 /**
- * Only ever set and taken back, or stored in one place and never taken back, as a promise of the end is: other values
- * say more than yes and no, and a look at them can mean anything.
+ * Only ever set and cleared, or stored in one place and never cleared, like a promise of the end: other values
+ * have more than two states, and a check of them can mean anything.
  */
 function isFlag(model: Model, location: Location, sense: Sense): boolean {
   const writes = model.writesOf(location).filter(({ access }) => !access.isInitial)
@@ -272,7 +272,7 @@ function unlooked(
   return describe(host, look, act.event, suspension, changer, looking)
 }
 
-/** State of the same component decides, whichever: what it says about the other is not known. */
+/** Any state of the same component decides: its relation to the other is not known. */
 function isAnyLook(model: Model, event: Event, location: Location): boolean {
   if (model.isCheckOf(event, location) || isIdentityCheck(event)) return true
   if (event.op === 'read')
@@ -280,7 +280,7 @@ function isAnyLook(model: Model, event: Event, location: Location): boolean {
   return event.op === 'call' && event.checks.length > 0
 }
 
-/** Another function changes it to what the others do not act in. */
+/** Another function changes it to a value in which the others do not act. */
 function changedBy(model: Model, look: Look, except: FunctionUnit): Access | undefined {
   const isAgainst = (access: Access): boolean => {
     const { literal } = access.value ?? {}
@@ -340,7 +340,7 @@ export const inconsistentCheckPage: RulePage = {
   what: `Two or more functions of a component check the same state and then, without a suspension between, call a
 function, use a handle or store something. Another function does the same after a suspension and does not check.
 A third one changes that state to a value in which the others do not act.`,
-  why: `The checks show what the author believes must hold. Where one of them is missing, the act happens in a
+  why: `The checks show the author's assumption. Where one of them is missing, the act happens in a
 state that the rest of the component rules out: after close, before ready, with the connection of another session.`,
   race: source`
     export class Feed {

@@ -1,6 +1,6 @@
 /**
  * H402 inconsistent guard: a location is changed under a guard in several places and without it in
- * another. The guarded places show what was meant.
+ * another. The guarded places show the intent.
  */
 import { isKeyed } from '../guards/key.ts'
 import type { Location } from '../ir/locations.ts'
@@ -57,7 +57,7 @@ interface Operation {
   readonly guard: string
 }
 
-/** Functions that wait for an operation of a handle under one guard, before it counts as what was meant. */
+/** How many functions must wait for an operation of a handle under one guard, before it counts as the intent. */
 const enoughFunctions = 2
 
 /** A connection, a page, a transaction: its operations are waited for under a guard, and one is not. */
@@ -228,7 +228,7 @@ long as one path avoids it.`,
     ['A', 'add(): holds the lock, copies the entries'],
     ['A', 'await save(): suspended'],
     ['B', 'clear(): takes no lock, saves and empties the list'],
-    ['A', 'writes its copy: what was cleared is back, in memory only'],
+    ['A', 'writes its copy: the cleared entries are back, in memory only'],
   ],
   window: [2, 4],
   fixed: source`

@@ -65,7 +65,7 @@ export interface RaceRule {
   readonly find: Rule
 }
 
-/** A rule is one file: what it looks for, what it says, and the page that explains it. */
+/** A rule is one file: its search, its messages, and the page that explains it. */
 const rules: readonly RaceRule[] = [
   { page: checkThenActPage, find: checkThenAct },
   { page: checkThenSubscribePage, find: checkThenSubscribe },
@@ -204,7 +204,7 @@ function withoutCopies(rule: string, drafts: readonly Draft[]): readonly Draft[]
   return [...pairs.values()]
 }
 
-/** All of it is in one region of a function that is called: that is looked at by itself. */
+/** All of it is in one region of a callee, which is checked by itself. */
 function isCopied({ check, act, suspensions }: Draft): boolean {
   return suspensions.length === 0 && areOfOneCopy(check, act)
 }

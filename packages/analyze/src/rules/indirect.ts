@@ -1,13 +1,11 @@
-/**
- * Checks through a function or a getter: `if (this.isOpen())` looks at whatever `isOpen` looks at.
- */
+/** Checks through a function or a getter: `if (this.isOpen())` checks the locations that `isOpen` checks. */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
 import { isPredicate } from '../summaries/summary.ts'
 import type { Summaries, Summary } from '../summaries/summary.ts'
 
-/** A predicate that looks at more is about something larger. */
+/** A predicate that checks more locations concerns something larger. */
 const maxAsked = 6
 
 const none: readonly Location[] = []
@@ -20,7 +18,7 @@ export class Indirect {
     this.#summaries = summaries
   }
 
-  /** What is looked at through an event. */
+  /** The locations that an event checks. */
   lookedAtBy(event: CallSite | Access): readonly Location[] {
     switch (event.op) {
       case 'call':

@@ -204,6 +204,6 @@ session, key or configuration, until the next time.`,
   `,
   fixes: [
     'Count up a generation where the place is emptied, and store only when it is still the same.',
-    'Keep the promise: emptying the place then also forgets what is on its way.',
+    'Keep the promise: emptying the place then also discards loads under way.',
   ],
 }

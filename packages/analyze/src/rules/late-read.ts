@@ -1,6 +1,6 @@
 /**
  * H505 late read: work is started, the location it will read is changed in the same region, and the
- * work reads it only after its own suspension: it sees what comes next instead of what it was for.
+ * work reads it only after its own suspension: it sees the next value instead of the intended one.
  */
 import type { Access } from '../ir/graph.ts'
 import type { CallSite } from '../ir/program.ts'
@@ -98,7 +98,7 @@ function describe(host: Host, start: CallSite, write: Access, read: Access): Dra
         isCheckpoint: true,
       },
       { task: 'A', text: `empties ${name}: \`${textOf(write)}\``, at: write },
-      { task: 'B', text: `reads it: \`${textOf(read)}\`: what was meant for it is gone`, at: read },
+      { task: 'B', text: `reads it: \`${textOf(read)}\`: the intended value is gone`, at: read },
     ],
     window: [1, 3],
     evidence: [
@@ -117,7 +117,7 @@ export const lateReadPage: RulePage = {
   summary: 'An operation is started, and state that it reads later is changed at once.',
   what: `An async call is started without being awaited, then a shared location is written, and the
 started operation reads that location after its own first suspension.`,
-  why: `The operation was meant to see the state as it was when it started. It sees what came after.`,
+  why: `The operation was meant to see the state at its start. It sees a later one.`,
   race: source`
     export class Recorder {
       #buffer: string[] = []
@@ -166,7 +166,7 @@ started operation reads that location after its own first suspension.`,
     }
   `,
   fixes: [
-    'Hand over what the operation needs, as an argument.',
+    'Pass the data that the operation needs as an argument.',
     'Change the state after the operation has ended.',
   ],
 }

@@ -1,6 +1,6 @@
 /**
- * H206 late timer: a timer gives back whatever is then entered under a key, not what was entered when the
- * timer was started. When the entry was replaced meanwhile, it hits the new one.
+ * H206 late timer: a timer releases whatever is then registered under a key, not the entry of the time when the
+ * timer was started. If the entry was replaced in between, it hits the new one.
  */
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit } from '../ir/program.ts'
@@ -117,7 +117,7 @@ export const lateTimerPage: RulePage = {
   name: 'late-timer',
   class: 'stale-reference',
   level: 'warning',
-  summary: 'A timer gives back what is entered under a key by then, not what it was started for.',
+  summary: 'A timer releases the entry that is registered under a key by then, not the one for which it was started.',
   what: `The callback of a timer closes, terminates or releases an entry of a shared container, which it looks
 up by its key when it runs. Another function removes entries of that container and does not clear the timer.`,
   why: `The entry that the timer was started for has ended long ago. A new one has its key, and is ended for

@@ -124,7 +124,7 @@ function describe(
         at: entrance,
       },
       { task: 'A', text: `sets the mark: \`${textOf(mark)}\``, at: mark },
-      { task: 'B', text: 'uses what has been taken down', at: entrance },
+      { task: 'B', text: 'uses a resource that has been closed', at: entrance },
     ],
     window: [0, 2],
     evidence: [
@@ -143,8 +143,8 @@ export const markedLatePage: RulePage = {
   summary: 'A shutdown waits before it sets the mark that refuses new work.',
   what: `A function that gives back resources is suspended before it sets a flag, and another function checks
 that flag to refuse new work. During the wait the flag is not set and new work is accepted.`,
-  why: `The shutdown has already taken stock of what it has to wait for or close. What is accepted
-afterwards is closed under its user, or stays open for ever.`,
+  why: `The shutdown has already collected the work it has to wait for or close. Work accepted
+afterwards loses its resources while it runs, or stays open for ever.`,
   race: source`
     export class Pool {
       #isClosed = false

@@ -19,7 +19,7 @@ import { Readers } from './readers.ts'
 import { Teardowns } from './teardowns.ts'
 import { isWithin } from './walk.ts'
 
-/** Hosts by what is in them, in the order of the program: a rule looks at those it can be about. */
+/** Hosts by the kinds of their events, in the order of the program: a rule visits those that may concern it. */
 interface Hosts {
   readonly suspending: Host[]
   /** Take or give back a guard. */
@@ -88,7 +88,7 @@ export class Model {
     return host
   }
 
-  /** Whether an event looks at a location and decides on it, itself or through a function. */
+  /** Whether an event checks a location and decides on it, itself or through a function. */
   isCheckOf(event: Event, location: Location): boolean {
     if (event.op !== 'read' && event.op !== 'call') return false
     if (event.checks.length === 0) return false
@@ -199,7 +199,7 @@ export class Model {
     const chain = this.serial.chainAt(from.graph, from.access)
     if (chain !== undefined && chain === this.serial.chainAt(from.graph, to.event)) yield chain
     const serial = this.serial.guardOf(host)
-    // A key of the callers means something here only if the entry is chosen by what they passed.
+    // A key of the callers has a meaning here only if the entry is chosen by their arguments.
     if (serial !== undefined && (!isKeyed(serial) || isChosenByCaller(host, from.access.location)))
       yield serial
   }

@@ -1,6 +1,6 @@
 /**
- * H312 opened after close: a handle is stored after a suspension, and close() gives back what it finds
- * stored. A close() during the suspension finds nothing, and the handle is opened after it.
+ * H312 opened after close: a handle is stored after a suspension, and close() releases the stored
+ * handle. A close() during the suspension finds nothing, and the handle is opened after it.
  *
  * Only where close() is content with nothing: it looks first, or calls with `?.`.
  */
@@ -49,7 +49,7 @@ function inHost(model: Model, host: Host): Draft | undefined {
   return undefined
 }
 
-/** Another function gives back what is stored, at once and only if something is. */
+/** Another function releases the stored handle, at once and only if there is one. */
 function closingOf(model: Model, host: Host, location: Location): CallSite | undefined {
   return model.lifecycles.releasesOf(location).find((site) => {
     const { owner } = site
@@ -73,7 +73,7 @@ function closingOf(model: Model, host: Host, location: Location): CallSite | und
   })
 }
 
-/** The suspensions before the store, with no look at the component after the last of them. */
+/** The suspensions before the store, with no check of the component after the last of them. */
 function waitedBefore(host: Host, store: Access): readonly Suspension[] | undefined {
   const component = baseOf(store.location.canonical)
   const answer = ask(
@@ -149,8 +149,8 @@ export const openedAfterClosePage: RulePage = {
   class: 'lifetime-mismatch',
   level: 'warning',
   summary: 'A handle is stored after a suspension in which close() has found nothing to close.',
-  what: `A function opens something, waits, and stores it in a field. close() gives back what the field
-holds, and does nothing when it holds nothing yet.`,
+  what: `A function opens something, waits, and stores it in a field. close() releases the value of the field,
+and does nothing when it is still empty.`,
   why: `A close() during the opening reports success, and then the connection opens: the process does not
 end, and nothing has the handle that could close it.`,
   race: source`

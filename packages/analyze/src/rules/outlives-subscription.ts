@@ -99,7 +99,7 @@ function startsWork(host: Host, subscriber: FunctionUnit): boolean {
 
 const continuing = new Set(['then', 'catch', 'finally'])
 
-/** From the subscriber over a promise to the delivery, and nothing is looked at after the promise. */
+/** From the subscriber over a promise to the delivery, without a check after the promise. */
 function unlookedWay(host: Host, subscriber: FunctionUnit, delivery: CallSite): Answer | undefined {
   return ask(
     host.graph,
@@ -149,7 +149,7 @@ function describe(
           : 'unsubscribes',
         at: site,
       },
-      { task: 'A', text: `delivers what was asked before: \`${textOf(delivery)}\``, at: delivery },
+      { task: 'A', text: `delivers the result of the old request: \`${textOf(delivery)}\``, at: delivery },
     ],
     window: [0, 2],
     evidence: [

@@ -1,6 +1,6 @@
 /**
  * H211 passed by: the first caller marks that it has begun, waits for what all callers need, and continues.
- * The second caller finds the mark and continues at once, before what it needs is there.
+ * The second caller finds the mark and continues at once, before its resource is there.
  *
  * `if (!this.begun) { this.begun = true; await this.prepare() } return this.work()`: only the one that
  * sets the mark waits. It is not the in-flight flag (which is cleared when the work ends) and not a

@@ -7,7 +7,7 @@ import type { Host, Located } from './host.ts'
 import type { Model } from './model.ts'
 import { isComponentState } from './shared.ts'
 
-/** Asks in every host that suspends and writes, for every location in it that may be what is meant. */
+/** Visits every host that suspends and writes, for every location in it that may qualify. */
 export function perLocation(
   model: Model,
   groupsOf: (host: Host) => readonly Group[],

@@ -62,7 +62,7 @@ function describe(host: Host, maker: CallSite, suspension: Draft['suspensions'][
     rule: 'H310',
     class: 'lifetime-mismatch',
     level: 'warning',
-    message: `${host.unit.namedAs} gives up on \`${text}\` when another promise wins: what it makes arrives later and is never given back`,
+    message: `${host.unit.namedAs} gives up on \`${text}\` when another promise wins: its result arrives later and is never released`,
     locations: [],
     check: suspension,
     act: maker,
@@ -94,8 +94,8 @@ export const raceLoserLeaksPage: RulePage = {
   class: 'lifetime-mismatch',
   level: 'warning',
   summary: 'A call that makes a handle loses a `Promise.race`, and its handle is never given back.',
-  what: `A call is written directly in the list of a \`Promise.race\` that is waited for, and what it
-answers is a handle: this program gives back, somewhere, what the same function makes. Nothing else has
+  what: `A call is written directly in the list of a \`Promise.race\` that is awaited, and its
+result is a handle: this program releases, somewhere, results of the same function. Nothing else has
 its promise.`,
   why: `A race ends the waiting, not the work. After the time limit the connection is made all the same,
 the transaction is begun, the file is open, and nothing in the program knows. Under load, when limits are
@@ -143,7 +143,7 @@ passed most, connections run out.`,
     }
   `,
   fixes: [
-    'Keep the promise in a variable, and give back what it answers when the race was lost.',
+    'Keep the promise in a variable, and release its result when the race was lost.',
     'Hand the operation a signal that the time limit aborts.',
   ],
 }

@@ -67,7 +67,7 @@ function inHost(
   return undefined
 }
 
-/** `const before = x; x = own; …; x = before`: what was saved is put back as it was. */
+/** `const before = x; x = own; …; x = before`: the saved value is put back. */
 function isRestored(write: Access, accesses: readonly Located[]): boolean {
   return (
     write.value?.location?.canonical === write.location.canonical &&
@@ -81,7 +81,7 @@ function isRestored(write: Access, accesses: readonly Located[]): boolean {
   )
 }
 
-/** `list = saved.concat(list)`: what has come meanwhile is read together with the write, and kept. */
+/** `list = saved.concat(list)`: entries that were added in between are read together with the write, and kept. */
 function isMerged(
   host: Host,
   location: Location,
@@ -111,7 +111,7 @@ function isMadeOf({ value, owner, end }: Access, old: Access): boolean {
   )
 }
 
-/** The first of a list is looked at, worked on, and then removed as if it were still the first. */
+/** The first of a list is read, worked on, and then removed as if it were still the first. */
 function peeked(
   model: Model,
   host: Host,
@@ -202,7 +202,7 @@ function describe(
       },
       { task: 'B', text: `reads the same old value`, at: read },
       { task: 'A', text: `writes: \`${textOf(write)}\``, at: write },
-      { task: 'B', text: `writes what it made of the old value: A's change is lost`, at: write },
+      { task: 'B', text: `writes a result of the old value: A's change is lost`, at: write },
     ],
     window: [1, 4],
     evidence: [
@@ -224,9 +224,9 @@ export const readModifyWritePage: RulePage = {
   name: 'read-modify-write',
   class: 'atomicity-gap',
   level: 'error',
-  summary: 'A value is read, and what was made of it is written back after a suspension.',
-  what: `A shared location is read before a suspension and written after it with a value that was made
-from what was read. x += await y() is one: the left side is read first.`,
+  summary: 'A value is read, and a result computed from it is written back after a suspension.',
+  what: `A shared location is read before a suspension and written after it with a value that was computed
+from the old one. x += await y() is one: the left side is read first.`,
   why: `What other calls wrote in between is overwritten. Counters count too little, lists lose entries.`,
   race: source`
     let total = 0
@@ -256,6 +256,6 @@ from what was read. x += await y() is one: the left side is read first.`,
   fixes: [
     'Await first, then read and write in one region.',
     'Hold a mutex over the whole.',
-    'Keep what was added, and make the sum when it is asked for.',
+    'Keep the added parts, and compute the sum when it is needed.',
   ],
 }

@@ -45,7 +45,7 @@ interface Registry {
   readonly walk: Access
 }
 
-/** Containers that a function walks, giving back what is in them. */
+/** Containers that a function walks, releasing their entries. */
 function registriesOf(model: Model): Map<Location, Registry> {
   const registries = new Map<Location, Registry>()
   for (const host of model.hostsOf(model.lifecycles.releases)) {
@@ -159,7 +159,7 @@ function describe(
     ],
     window: [0, 2],
     evidence: [
-      `${registry.unit.namedAs} walks ${name} and closes what is in it`,
+      `${registry.unit.namedAs} walks ${name} and closes its entries`,
       overlapOf(host.unit)?.text ?? `${host.unit.namedAs} runs beside it`,
     ],
     fixes: [registerFirst(name, [1, 3]), closedCheck(name, [3, 4])],

@@ -43,7 +43,7 @@ function hasFinally(blocks: readonly Block[]): boolean {
   return blocks.some((block) => block.cleanup === 2 && block.events.length > 0)
 }
 
-/** The call is under way, not waited for, and a `finally` gives back what it works on. */
+/** The call is under way, not awaited, and a `finally` releases its resource. */
 function releasedAfter(model: Model, host: Host, call: At<CallSite>): CallSite | undefined {
   const { event: site, block } = call
   if (site.isAwaited || block.cleanup === 2 || !(site.isReturned || site.isFloating))
@@ -134,7 +134,7 @@ function describeFile(
         isCheckpoint: true,
       },
       { task: 'A', text: `is done and removes it: \`${textOf(drop)}\``, at: drop },
-      { task: 'B', text: 'uses what is not there any more', at: suspensions[0]! },
+      { task: 'B', text: 'uses a resource that is gone', at: suspensions[0]! },
     ],
     window: [0, 3],
     evidence: [
@@ -162,7 +162,7 @@ function describe(host: Host, site: CallSite, release: CallSite): Draft {
       { task: 'A', text: `starts \`${text}\``, at: site },
       { task: 'B', text: 'the started work is suspended', at: site, isCheckpoint: true },
       { task: 'A', text: `leaves and gives back: \`${textOf(release)}\``, at },
-      { task: 'B', text: 'resumes and uses what was given back', at: site },
+      { task: 'B', text: 'resumes and uses the released resource', at: site },
     ],
     window: [1, 3],
     evidence: [

@@ -59,7 +59,7 @@ function from(host: Host, timer: CallSite, stopped: At<CallSite>): Draft | undef
     rule: 'H305',
     class: 'lifetime-mismatch',
     level: 'warning',
-    message: `${stopped.event.owner.namedAs} stops the renewal before \`${textOf(work, 40)}\`: another holder may get what it protects before this one is done`,
+    message: `${stopped.event.owner.namedAs} stops the renewal before \`${textOf(work, 40)}\`: another holder may get the protected resource before this one is done`,
     locations: [],
     check: stopped.event,
     act: work,

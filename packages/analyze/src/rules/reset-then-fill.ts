@@ -74,7 +74,7 @@ function isMadeWhenAbsent(host: Host, location: Location, { block }: Located): b
     )
 }
 
-/** A handler of errors puts back what was taken out. */
+/** An error handler puts the removed value back. */
 function isOfOldValue({ value }: Access, location: Location): boolean {
   return value?.reads?.some((read) => read.location.canonical === location) === true
 }

@@ -80,7 +80,7 @@ export function isOfEnd({ owner, start, end, name }: CallSite): boolean {
   )
 }
 
-/** The handle of the component that the listener is added to, by its place or by what was stored there. */
+/** The handle of the component to which the listener is added, by its place or by the value stored there. */
 export function listenedTo(model: Model, { callee, owner }: CallSite): Location | undefined {
   if (callee.kind !== 'member') return undefined
   const { location, calls, constructed } = callee.receiver
@@ -130,7 +130,7 @@ export function removesListeners({ calls }: FunctionUnit): boolean {
   )
 }
 
-/** The restart looks at something that the stop changes. */
+/** The restart checks something that the stop changes. */
 function looksAtStop(model: Model, { targets }: CallSite, stopper: Summary): boolean {
   return targets.some((target) => isAskedBy(stopper, model, target))
 }
@@ -204,7 +204,7 @@ function throughCall(model: Model, host: Host): Draft | undefined {
   return undefined
 }
 
-/** A function that gives back what is stored, in a region of its own and not on behalf of this one. */
+/** A function that releases the stored handle, in a region of its own and not on behalf of this one. */
 function releaseElsewhere(
   model: Model,
   location: Location,
@@ -301,7 +301,7 @@ function isInListener(unit: FunctionUnit, host: FunctionUnit): boolean {
   return false
 }
 
-/** A way from the entry over a suspension to the store on which nothing is looked at after it. */
+/** A path from the entry over a suspension to the store, without a check after it. */
 function unlookedWay(
   model: Model,
   host: Host,
@@ -404,7 +404,7 @@ function describe(
     rule: 'H308',
     class: 'lifetime-mismatch',
     level: hasStrongReach(host.unit) && isTimer(store.value) ? 'error' : 'warning',
-    message: `${act.owner.namedAs} waits and then stores ${name} without checking whether ${stopper} has run during the wait: what it stores is never released`,
+    message: `${act.owner.namedAs} waits and then stores ${name} without checking whether ${stopper} has run during the wait: the stored handle is never released`,
     locations: [location],
     check: suspension,
     act,
@@ -414,7 +414,7 @@ function describe(
       { task: 'A', text: `waits: \`${textOf(suspension)}\``, at: suspension, isCheckpoint: true },
       {
         task: 'B',
-        text: `${stopper} gives back what is there: \`${textOf(release)}\``,
+        text: `${stopper} releases the stored value: \`${textOf(release)}\``,
         at: release,
       },
       { task: 'A', text: `resumes and stores a new one: \`${textOf(act)}\``, at: act },

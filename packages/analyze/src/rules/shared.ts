@@ -13,7 +13,7 @@ export function isComponentState({ scope, depth, parent }: Location): boolean {
   return (scope === 'module' || scope === 'closure') && (depth === 1 || depth === 2)
 }
 
-/** Part of what a call has answered, and not known to be kept anywhere: others need not have it. */
+/** Part of a call's result, and not known to be stored anywhere: other functions need not have it. */
 export function isAnswer(location: Location): boolean {
   for (let at: Location | undefined = location; at !== undefined; at = at.parent)
     if (at.answeredBy !== undefined) return true

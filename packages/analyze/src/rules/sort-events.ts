@@ -91,7 +91,7 @@ class Grouping {
   }
 }
 
-/** A check through a function or a getter is a check of what that looks at. */
+/** A check through a function or a getter is a check of the locations that it checks. */
 function checkOf(event: CallSite | Access, location: Location): Access {
   const { owner, start, end } = event
   const checks = event.op === 'call' && mayAnswerNo(event) ? event.checks.map(open) : event.checks

@@ -1,6 +1,6 @@
 /**
  * The part of H201 about states with a name: `if (this.state !== 'open') return`, a suspension, and then the
- * use of what another function has given back when it set the state to something else.
+ * use of a resource that another function has released when it changed the state.
  *
  * A flag that only ever becomes true is a latch, and `use-after-await.ts` knows more about those. Here the
  * state goes back and forth: `running` that a stop sets to false, `status` with one word for each phase.
@@ -86,7 +86,7 @@ function from(
   const alive = aliveSide(host, first, killer)
   if (alive === undefined) return undefined
   const isBroken = (event: Event, isAfter: boolean): boolean => {
-    // The task moves the state on itself: what it found before does not count any more.
+    // The task changes the state itself: its earlier check does not count any more.
     if (event.op === 'write') return event.location.canonical === location
     if (!isAfter) return false
     if (event.op === 'read')
@@ -121,7 +121,7 @@ function from(
     act,
     suspensions: way.suspensions,
     killer,
-    reason: `${killer.owner.namedAs} sets \`${textOf(killer, 40)}\` and gives back what is used here`,
+    reason: `${killer.owner.namedAs} sets \`${textOf(killer, 40)}\` and releases the resource used here`,
   }
 }
 
@@ -144,7 +144,7 @@ function runsOn({ graph }: Host, { branch }: Check, alive: Block, block: Block):
   return reaches(graph, alive, block, branch.blocks) && !reaches(graph, other, block, branch.blocks)
 }
 
-/** A call on what the other function gives back, or a handle that is stored where it gives one back. */
+/** A call on a resource that the other function releases, or a handle that is stored where it releases one. */
 function isUse(model: Model, event: Event, state: Location, killer: Access): boolean {
   if (event.op === 'write')
     return (

@@ -32,7 +32,7 @@ export function supersededCompletion(model: Model): Draft[] {
   })
 }
 
-/** An entry that is looked at, and removed after a suspension. */
+/** An entry that is checked, and removed after a suspension. */
 function isFoundEntry({ op, location, checks }: Access): boolean {
   return (
     op === 'read' &&
@@ -228,7 +228,7 @@ function describe(
             } as const,
           ]),
       { task: 'B', text: `stores a newer operation: \`${textOf(stored)}\``, at: stored },
-      { task: 'A', text: `ends and clears what is B's: \`${textOf(clear)}\``, at: clear },
+      { task: 'A', text: `ends and clears B's entry: \`${textOf(clear)}\``, at: clear },
     ],
     window: [1, other === undefined ? 3 : 4],
     evidence: [
@@ -251,8 +251,8 @@ export const supersededCompletionPage: RulePage = {
   summary: 'A late completion writes or deletes an entry that a newer operation may own.',
   what: `When an operation ends, its continuation writes or deletes the entry of a shared container,
 without checking that the entry is still its own.`,
-  why: `The older answer overwrites the newer one: the search box shows the results of what was typed
-before. Or the clean-up of the first operation deletes the entry of the second, which then runs twice.`,
+  why: `The older answer overwrites the newer one: the search box shows the results of the earlier
+text. Or the clean-up of the first operation deletes the entry of the second, which then runs twice.`,
   race: source`
     const running = new Map<string, Promise<string>>()
 

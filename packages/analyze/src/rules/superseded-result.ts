@@ -1,7 +1,7 @@
 /**
- * H205 superseded result: a task stores what it is asked for (a key, an address, options), waits for the
- * answer, and stores the answer without looking whether it is still what was asked for. When a newer
- * task has stored another question meanwhile, its answer is replaced by that of the older one.
+ * H205 superseded result: a task stores its question (a key, an address, options), waits for the
+ * answer, and stores the answer without checking whether the question is still the same. If a newer
+ * task has stored another question in between, its answer is replaced by that of the older one.
  */
 import type { Access, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -65,7 +65,7 @@ function listenerOf({ callbacks }: CallSite): FunctionUnit | undefined {
   return callbacks.find(({ role }) => role === 'event')?.unit
 }
 
-/** Where listeners store answers: every store of a host is looked at once, not once for each listener. */
+/** Where listeners store answers: every store of a host is checked once, not once for each listener. */
 class AnswersOfListeners {
   readonly #model: Model
   readonly #sorted = new Set<FunctionUnit>()
@@ -99,7 +99,7 @@ class AnswersOfListeners {
   }
 }
 
-/** From the listener over a suspension of its own to one of the stores, and nothing is looked at after it. */
+/** From the listener over a suspension of its own to one of the stores, without a check after it. */
 function unlookedWay(
   host: Host,
   listener: FunctionUnit,
@@ -265,8 +265,8 @@ export const supersededResultPage: RulePage = {
   summary: 'The answer to an older question is stored over that to a newer one.',
   what: `A function stores one of its arguments in a field, waits, and stores the answer in another field of
 the same object. Nothing is checked between the suspension and the second store, and no guard is held.`,
-  why: `Answers do not come in the order of the questions. The field with the question says what the user
-chose last, the field with the answer has what was asked before, and it stays so.`,
+  why: `Answers do not come in the order of the questions. The field with the question has the user's
+last choice, the field with the answer belongs to an earlier question, and it stays so.`,
   race: source`
     export class View {
       #id = ''

@@ -9,7 +9,7 @@ import type { Host } from './host.ts'
 import type { Model } from './model.ts'
 import { isWithin } from './walk.ts'
 
-/** Whether the function, or one that it calls, gets hold of what the wait answered with. */
+/** Whether the function, or one that it calls, can reach the handle of the wait. */
 export function isTakenBack(
   model: Model,
   host: Host,

@@ -1,4 +1,4 @@
-/** H302: the answer of a timed acquire is not looked at, so the work runs without the guard. */
+/** H302: the answer of a timed acquire is not checked, so the work runs without the guard. */
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, scoped } from './fixes.ts'
@@ -34,7 +34,7 @@ export function timedAcquireIgnored(model: Model): Draft[] {
           },
           {
             task: 'A',
-            text: 'continues as if it had the guard, and releases what is not its own',
+            text: 'continues as if it had the guard, and releases a guard that it does not hold',
             at: site,
           },
         ],

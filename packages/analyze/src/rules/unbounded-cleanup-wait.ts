@@ -124,7 +124,7 @@ with it everything that clean-up was for.`,
     }
   `,
   fixes: [
-    'Give the wait a deadline or a signal, and say what was left behind when it passes.',
+    'Give the wait a deadline or a signal, and report the unfinished work when it passes.',
     'Set the event in finally, so that it comes on every path.',
   ],
 }

@@ -36,7 +36,7 @@ export function unguardedHandles(model: Model): Draft[] {
   return [...drafts.values()]
 }
 
-/** A handle that is stored behind a suspension, without a look at what is there. */
+/** A handle that is stored behind a suspension, without a check of the place. */
 interface Candidate {
   readonly host: Host
   readonly location: Location
@@ -98,7 +98,7 @@ function from(
     window: [0, 3],
     evidence: [
       overlapOf(host.unit)?.text ?? 'it is shared',
-      `${closer.owner.namedAs} takes down what is stored there`,
+      `${closer.owner.namedAs} releases the stored handle`,
     ],
     fixes: [singleFlight(name, 'this.start()', [1, 2]), recheck(name, [3, 4]), mutex(name, [1, 4])],
   }

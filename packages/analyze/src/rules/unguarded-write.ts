@@ -1,5 +1,5 @@
 /**
- * H401 unguarded exchange: what is stored is sent away, and the answer is stored in its place. Two
+ * H401 unguarded exchange: the stored value is sent, and the answer is stored in its place. Two
  * calls that overlap send the same old value. When it may be used only once (a refresh token, a
  * cursor, a nonce), the second one is refused and both lose.
  */
@@ -53,7 +53,7 @@ function exchange(model: Model, host: Host, call: At<CallSite>): Draft | undefin
   return undefined
 }
 
-/** `this.session` of `this.session.refreshToken`: that is what is replaced. */
+/** `this.session` of `this.session.refreshToken`: the outermost location is replaced. */
 function outermost(location: Location): Location {
   let at = location
   while (at.parent !== undefined && at.parent.depth > 0) at = at.parent.canonical
@@ -188,7 +188,7 @@ export const unguardedWritePage: RulePage = {
 it; nothing guards it. Reported where the state has several fields, is a counter, or is a credential that
 can be used once.`,
   why: `The last answer to arrive wins, in an order that the network decides. With rotating tokens the
-loser has just revoked what the winner is about to use, and the user is logged out.`,
+loser has just revoked the token of the winner, and the user is logged out.`,
   race: source`
     export class Auth {
       #refreshToken = 'initial'

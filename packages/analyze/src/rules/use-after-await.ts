@@ -2,10 +2,10 @@
  * H201 use after await: a resource was found alive, a suspension follows, and it is used although
  * other code may have taken it down meanwhile.
  *
- * Four shapes: a flag (`closed`) that is looked at before the suspension and, as the same code does
- * elsewhere, should be looked at after it; a state with a name (`stale-state.ts`); an alias of a field that another function tears down; and a
- * claim (`ready = true`) about a resource that was stored before the suspension and may be gone.
- * Only reported when that other function exists in the program.
+ * Four shapes: a flag (`closed`) that is checked before the suspension and, as the same code does
+ * elsewhere, should be checked after it; a state with a name (`stale-state.ts`); an alias of a field that another
+ * function tears down; and a claim (`ready = true`) about a resource that was stored before the suspension and may be
+ * gone. Only reported when that other function exists in the program.
  */
 import type { Access, Block, Check, Event } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -50,9 +50,9 @@ export function useAfterAwait(model: Model): Draft[] {
   return drafts
 }
 
-// ---- a timer that outlives what it uses
+// ---- a timer that outlives its resource
 
-/** A timer that nothing can clear uses what another function takes away, without looking. */
+/** A timer that nothing can clear uses a resource that another function removes, without a check. */
 function blindTimer(model: Model, timer: CallSite): Draft | undefined {
   const unit = timer.callbacks.find(({ role }) => role === 'timer')?.unit
   if (unit === undefined || !timer.isFloating || unit.host.graph === undefined) return undefined
@@ -85,7 +85,7 @@ function blindTimer(model: Model, timer: CallSite): Draft | undefined {
   ])
 }
 
-// ---- a flag that is not looked at again
+// ---- a flag that is not checked again
 
 function staleFlag(model: Model, host: Host): Draft | undefined {
   for (const { location, accesses } of host.checked) {
@@ -110,7 +110,7 @@ function staleFlag(model: Model, host: Host): Draft | undefined {
   return undefined
 }
 
-/** Only the function itself calls it: what it does is part of the same task. */
+/** Only the function itself calls it: its effects are part of the same task. */
 function isStepOf({ callers, isExported }: FunctionUnit, unit: FunctionUnit): boolean {
   return !isExported && callers.length > 0 && callers.every(({ owner }) => owner.host === unit)
 }
@@ -118,7 +118,7 @@ function isStepOf({ callers, isExported }: FunctionUnit, unit: FunctionUnit): bo
 /** Functions that leave at once when they find a flag set, before it counts as a habit. */
 const enoughFunctions = 3
 
-/** The functions of a component leave when they find the flag set: so should what they continue with. */
+/** The functions of a component leave when they find the flag set: so should the code after the suspension. */
 function isHabitOf(model: Model, location: Location): boolean {
   let leaving = 0
   for (const unit of model.summaries.uses.hostsOf(location)) {
@@ -214,7 +214,7 @@ function isActOf(
       (habit !== 'elsewhere' || isGivenBack(model, event.receiver, killer))
     )
   if (habit !== 'none' && isWorkOf(model, event, flag)) return true
-  // A method of the class may look for itself; what it inherits from the platform does not.
+  // A method of the class may check it; a method inherited from the platform does not.
   return (
     event.callee.kind === 'method' &&
     flag.class !== undefined &&
@@ -253,7 +253,7 @@ function isPrivateTo(model: Model, { receiver, owner }: CallSite, killer: Access
   )
 }
 
-/** `list.push(x)`: what is put into a container of the program is not used. */
+/** `list.push(x)`: a value put into a container of the program is not used. */
 function isKeeping(model: Model, { receiver, owner, start, end }: CallSite): boolean {
   return model
     .hostOf(owner.host)
@@ -300,21 +300,21 @@ function harmOf(model: Model, act: Event, killer: Access): string | undefined {
   if (act.op === 'write')
     return act.location.scope === 'entry' && act.location.parent?.scope === 'parameter'
       ? `${setter} sets it, and this is not to be done after that`
-      : `${setter} sets it and gives back or empties what is stored here`
+      : `${setter} sets it and releases or empties the stored value`
   if (act.op !== 'call') return undefined
   if (act.receiver !== undefined && act.receiver.depth > 0)
     return isGivenBack(model, act.receiver, killer)
-      ? `${setter} sets it and gives back what is used here`
+      ? `${setter} sets it and releases the resource used here`
       : undefined
   // A method of the platform that the class inherits: a stream that is pushed to after its end.
   if (act.targets.length === 0 && act.callee.kind === 'method' && inherited.has(act.name))
-    return `${setter} sets it and ends what is written to here`
+    return `${setter} sets it and ends the stream written to here`
   return undefined
 }
 
 const inherited = new Set(['push', 'write', 'send'])
 
-/** Code that looks at the flag after a suspension shows that it may change there. */
+/** Code that checks the flag after a suspension shows that it may change there. */
 function isRecheckedAfterSuspension(
   model: Model,
   host: Host,
@@ -351,7 +351,7 @@ function namedState(model: Model, host: Host): Draft | undefined {
   return describe(host, location, check, act, suspensions, killer, 'warning', [reason])
 }
 
-// ---- an alias of what is taken down
+// ---- an alias of a released handle
 
 function staleAlias(model: Model, host: Host): Draft | undefined {
   for (const { event: site, block } of host.calls) {

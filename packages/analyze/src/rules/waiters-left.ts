@@ -1,6 +1,6 @@
 /**
  * H407 waiters left: promises of waiting callers are kept in a list or a map, and the function that takes
- * everything down neither settles nor even looks at them. Their callers wait for ever.
+ * everything down neither settles nor even reads them. Their callers wait for ever.
  */
 import type { Access } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
@@ -55,7 +55,7 @@ function isMarking(model: Model, unit: FunctionUnit): boolean {
   )
 }
 
-/** It, or what it calls or starts, reads or empties the container. */
+/** It, or a function it calls or starts, reads or empties the container. */
 function touches(model: Model, method: FunctionUnit, container: Location): boolean {
   const { before, after } = model.summaries(method)
   if (before.get(container) !== undefined || after.get(container) !== undefined) return true
@@ -111,7 +111,7 @@ export const waitersLeftPage: RulePage = {
   summary: 'A shutdown leaves callers waiting whose promises will never be settled.',
   what: `A class keeps the \`resolve\` of waiting callers in a list or map, and has a public method that gives
 resources back and sets a flag which says that it has ended. That method does not read or empty the list,
-itself or through what it calls.`,
+itself or through a callee.`,
   why: `Whoever waits for a connection or an answer when the shutdown comes waits for ever. A request hangs
 until its client gives up, and the process does not end.`,
   race: source`

@@ -40,7 +40,7 @@ export interface Answer {
   readonly way: readonly Block[]
 }
 
-/** Events that a question looks at, nearest first. */
+/** Events that a query visits, nearest first. */
 const furthest = 3_000
 
 /**

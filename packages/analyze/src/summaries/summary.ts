@@ -3,10 +3,10 @@
  *
  * Summaries are computed callees first and contain those of the callees, so a caller never looks
  * deeper than one call. Inside a component of mutual recursion they are computed twice, which is
- * enough for what is direct, and bounds the time.
+ * enough for direct effects, and bounds the time.
  *
  * I1. `before` happens in the region of the caller. Nothing in `after` does.
- * I2. Sizes are bounded: what is beyond is dropped, so a summary may miss effects but not invent them.
+ * I2. Sizes are bounded: effects beyond are dropped, so a summary may miss effects but not invent them.
  * I3. The effects of a callee are made before those of its callers. A function without callers is seldom
  * needed, so its effects are made on request; its callees are ready by then. This needs that
  *     every target of a call has the call among its callers (I2 of the program).
@@ -172,7 +172,7 @@ class SummaryMaker {
     }
   }
 
-  /** Settles what it waits for, and notes what is in it. */
+  /** Settles its waits, and records its content. */
   #look(unit: FunctionUnit, graph: Graph, isFirst: boolean): number {
     const found = this.#content
     found.begin()
@@ -203,9 +203,7 @@ class SummaryMaker {
     return found.bits
   }
 
-  /**
-   * `return f()` waits for f only if f waits: what has turned out to be synchronous is not a suspension.
-   */
+  /** `return f()` waits for f only if f waits: a function found to be synchronous is not a suspension. */
   #settleReturn(unit: FunctionUnit, graph: Graph, block: Block): void {
     const last = lastOf(block)
     if (last?.op !== 'suspend' || last.kind !== 'call') return
@@ -268,7 +266,7 @@ class SummaryMaker {
   }
 }
 
-/** It changes nothing and does not wait: it is called for what it answers. */
+/** It changes nothing and does not wait: it is called for its answer. */
 export function isPredicate({ suspends, before }: Summary): boolean {
   return (
     suspends === 'never' &&

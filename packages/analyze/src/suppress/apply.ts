@@ -1,5 +1,5 @@
 /**
- * Takes out the findings that comments accept, and finds the comments that are not what they seem.
+ * Takes out the findings that comments accept, and finds the comments that only look like suppressions.
  *
  * I1. A directive holds for the line of the comment, and for the statement below it, or its head.
  * I2. Only a directive with a reason, a rule that exists and a day that is not over suppresses.
@@ -14,7 +14,7 @@ import { isExpired } from './directive.ts'
 import { problemsOf, unused } from './problems.ts'
 
 export interface SuppressOptions {
-  /** The files that were looked at, by the paths that findings use. */
+  /** The analysed files, by the paths that findings use. */
   readonly files: readonly string[]
   readonly read: ReadText
   /** `2026-11-16`, by UTC. */

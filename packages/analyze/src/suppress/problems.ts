@@ -1,4 +1,4 @@
-/** Findings about suppressions: what is wrong with a comment, and how it is put right. */
+/** Findings about suppressions: the fault of a comment, and its repair. */
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import { rulePage } from '../explain/pages.ts'
 import { suggestRule } from '../explain/suggest.ts'

@@ -51,7 +51,7 @@ export function questionsOf(open: OpenCalls): Asked {
   )
 }
 
-/** Links what the compiler knew. */
+/** Adds the links that the compiler knew. */
 export function linkByTypes(program: Program, open: OpenCalls, symbols: SymbolsByFile): void {
   const linker = new TypeLinker(program)
   for (const [file, calls] of open) {

@@ -3,7 +3,7 @@
  *
  * I1. The compiler has the texts that the analysis has: it gets every one that changed.
  * I2. An answer is used again only for the same text and the same positions, and only when no other
- *     file has changed what it shows to the outside.
+ *     file has changed its public types.
  */
 import type { ParsedFile } from '../frontend/parse.ts'
 import type { Asked, SymbolsByFile, TypeProblem } from '../frontend/types/types-protocol.ts'

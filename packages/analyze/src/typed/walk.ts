@@ -7,7 +7,7 @@ export type TreeNode = {
 } & Readonly<Record<string, unknown>>
 
 /**
- * Visits the nodes of a file, in no particular order; not what is inside nodes that are answered with
+ * Visits the nodes of a file, in no particular order; skips the inside of nodes that are answered with
  * `false`. By the properties a node has: asking a table for them takes twice the time.
  */
 export function walkFile(parsed: ParsedFile, visit: (node: TreeNode) => boolean): void {

@@ -2,8 +2,8 @@
  * Tells when something in folders may have changed.
  *
  * Every folder is watched by itself: `fs.watch` with `recursive` would follow `node_modules` too. Where
- * the system has no more watches to give, or none for this kind of disk, the folder is looked at now
- * and then instead.
+ * the system has no more watches to give, or none for this kind of disk, the folder is polled
+ * instead.
  */
 import { statSync, watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
@@ -14,21 +14,21 @@ import { isSourceFile } from '../frontend/language.ts'
 
 export interface FolderWatchOptions {
   readonly onChange: (path: string) => void
-  /** Milliseconds between looks at folders that cannot be watched. Default 1,000. */
+  /** Milliseconds between checks of folders that cannot be watched. Default 1,000. */
   readonly interval?: number
   /** For tests: whoever watches a folder. Default `fs.watch`. */
   readonly watchFolder?: (folder: string, onEvent: (name: string | null) => void) => FSWatcher
   readonly kernel?: Kernel
 }
 
-/** Files that decide what the program is, and what its imports mean. */
+/** Files that decide the parts of the program and the meaning of its imports. */
 const settings = /^(?:package|[jt]sconfig.*|heddle.*)\.json$|^\.gitignore$/
 
 export class FolderWatch {
   readonly #options: FolderWatchOptions
   readonly #kernel: Kernel
   readonly #watchers = new Map<string, FSWatcher>()
-  /** Folders that are looked at, with the last times of them and of their files. */
+  /** Polled folders, with their last times and those of their files. */
   readonly #polled = new Map<string, string>()
   #filesIn: ReadonlyMap<string, readonly string[]> = new Map()
   #timer: Timer | undefined
@@ -111,7 +111,7 @@ export class FolderWatch {
   }
 }
 
-/** Sources, settings, and what may be a folder. */
+/** Sources, settings, and possible folders. */
 function isOfInterest(name: string): boolean {
   return isSourceFile(name) || settings.test(name) || path.extname(name) === ''
 }

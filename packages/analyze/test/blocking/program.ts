@@ -1,4 +1,4 @@
-/** Small programs for tests of what looks at a whole program. */
+/** Small programs for tests of code that reads a whole program. */
 import path from 'node:path'
 import { parseSource } from '../../src/frontend/parse.ts'
 import { buildProgram } from '../../src/ir/build.ts'

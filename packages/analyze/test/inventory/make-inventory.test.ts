@@ -17,7 +17,7 @@ const section = (file: string) => {
   return found
 }
 
-/** `[LOOP] GET /x`, and what is inside it, indented. */
+/** `[LOOP] GET /x`, and its inner entries, indented. */
 function outline(file: string): string[] {
   const lines = (items: readonly WorkItem[], indent: string): string[] =>
     items.flatMap(({ tag, name, note, inside }) => [

@@ -92,7 +92,7 @@ test('unused suppressions are reported in files that were read whole, with the u
   assert.deepEqual(ids(make(analysisOf([], files), { isWithoutTypes: true })), [])
   const lost = [{ kind: 'types-lost', message: 'it ended', isIncomplete: true }] as const
   assert.deepEqual(ids(make(analysisOf([], files, { diagnostics: lost }))), [])
-  // A project without a compiler never has types: what is unused there is unused.
+  // A project without a compiler never has types: a suppression unused there is unused.
   const untyped = { ...sampleReport().stats, types: 'none' } as const
   assert.deepEqual(ids(make(analysisOf([], files, { stats: untyped }))), ['S101'])
   const diagnostics = [

@@ -1,5 +1,5 @@
 /**
- * Every mechanism, cut into several functions in every way: what is found in one function is found in two,
+ * Every mechanism, cut into several functions in every way: a race found in one function is found in two,
  * and the repaired twin stays silent.
  */
 import assert from 'node:assert/strict'
@@ -41,7 +41,7 @@ const unseen: readonly Unseen[] = [
     mechanisms: ['closed while opening', 'work is registered while the rest is waited for'],
     homes: ['parameter'],
   },
-  // Functions that suspend are known to their callers by a summary, without the order of what they do.
+  // Functions that suspend are known to their callers by a summary, without the order of their effects.
   {
     cut: 'wait and act in a callee',
     mechanisms: [
@@ -68,7 +68,7 @@ const unseen: readonly Unseen[] = [
       'work is registered while the rest is waited for',
     ],
   },
-  // A predicate that answers with literals says nothing about what it looks at.
+  // A predicate that answers with literals says nothing about the location it checks.
   { cut: 'check in a callee', mechanisms: ['used after it was taken away'] },
 ]
 
@@ -86,7 +86,7 @@ function isSpelled(cut: Cut, home: Home, style: Style): boolean {
   if (home === 'one function') return false
   // Functions over a parameter call something else as well, so they are neither getters nor setters.
   if (home === 'parameter' && (cut === 'getters' || cut === 'setters')) return false
-  // A callback is not given what the function returns.
+  // A callback does not get the function's result.
   return cut !== 'wait in a callee' || style !== 'callback'
 }
 

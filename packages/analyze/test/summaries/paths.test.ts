@@ -11,7 +11,7 @@ function graphOf(source: string, name: string): Graph {
   return unit.graph
 }
 
-/** Names of what is called on ways from the entry, in the order of the walk. */
+/** Names of callees on paths from the entry, in the order of the walk. */
 function callsFrom(graph: Graph, from: Position, within: (name: string) => void): string[] {
   const calls: string[] = []
   ask(graph, from, {

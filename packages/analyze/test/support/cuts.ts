@@ -2,8 +2,8 @@
  * The mechanisms of `mechanisms.ts`, cut into several functions.
  *
  * Programs seldom have a check, the suspension after it and the act in one function. Each cut moves one of
- * the three into a helper of the same component, in a way that changes nothing about the order of the steps. So what
- * is found in one function has to be found in two, and what is silent there has to stay silent.
+ * the three into a helper of the same component, in a way that changes nothing about the order of the steps. So a race
+ * found in one function has to be found in two, and silent code has to stay silent.
  */
 import type { Mechanism, Method } from './mechanisms.ts'
 
@@ -14,7 +14,7 @@ export const cuts = [
   'getters',
   /** The code after the first suspension is in a function that is called there. */
   'act in a callee',
-  /** The first suspension and what comes after it are in a function that is waited for. */
+  /** The first suspension and the code after it are in a function that is awaited. */
   'wait and act in a callee',
   /** The suspension is in a function that is waited for. */
   'wait in a callee',

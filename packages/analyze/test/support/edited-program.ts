@@ -137,7 +137,7 @@ export async function step${n}() { const now = turn${n}; await null; turn${n} = 
   broken: (n) => `export function half${n}( {`,
 } satisfies Record<string, (n: number, o: number, from: string) => string>
 
-/** Few numbers, so that names of different files meet: mostly what has a number is in the file of that number. */
+/** Few numbers, so that names of different files meet: mostly a numbered name is in the file of that number. */
 const number = fc.integer({ min: 0, max: 1 })
 const place = fc.integer({ min: 0, max: 7 })
 

@@ -17,7 +17,7 @@ export interface Method {
 
 export interface Mechanism {
   readonly name: string
-  /** Homes in which it is not a race: what is run once has only itself to meet. */
+  /** Homes in which it is not a race: code that runs once has only itself to meet. */
   readonly notIn?: readonly Home[]
   readonly notAs?: readonly Style[]
   /** Any of these is right. */

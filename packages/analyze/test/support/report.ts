@@ -1,4 +1,4 @@
-/** Reports around given findings, and what a terminal would count. */
+/** Reports around given findings, and the width that a terminal would count. */
 import type { Finding } from '../../src/finding.ts'
 import type { Report } from '../../src/report/report.ts'
 import { SourceLines } from '../../src/report/source-lines.ts'

@@ -4,7 +4,7 @@
  * that are assembled in one file and used in another.
  *
  * It knows literals, templates, objects, arrays, functions of the program, and a few methods of texts
- * and arrays. Whatever else it meets is `unknown`, and what depends on it is unknown too: nothing is
+ * and arrays. Whatever else it meets is `unknown`, and so is everything that depends on it: nothing is
  * guessed. Code of the program is never run by JavaScript itself.
  *
  * I1  It ends: steps and depth are bounded, and out of budget everything is unknown.

@@ -1,6 +1,4 @@
-/**
- * One run over the statements of a module: see `evaluate.ts` for what it is good for and what it keeps.
- */
+/** One run over the statements of a module: see `evaluate.ts` for its purpose and its state. */
 import type { Expression, Node, Statement } from 'oxc-parser'
 import { keyName, unwrap } from '../../ir/nodes.ts'
 import type { FileUnit } from '../../ir/program.ts'

@@ -126,7 +126,7 @@ second in which the server answers nobody.`,
     class: 'blocking',
     level: 'warning',
     summary: 'Input of any size is parsed or serialised on the loop.',
-    what: `JSON.parse, JSON.stringify, structuredClone or a parser of a package gets what comes from a
+    what: `JSON.parse, JSON.stringify, structuredClone or a parser of a package gets data from a
 request, a file, a message or a query, and nothing before the call limits its size.`,
     why: `A hundred megabytes of JSON take a second. Whoever sends them decides how long your server
 stands still.`,
@@ -154,7 +154,7 @@ stands still.`,
       }).listen(8080)
     `,
     fixes: [
-      'Refuse what is too large, before it is parsed.',
+      'Refuse data that is too large, before it is parsed.',
       'Parse it in a thread.',
       'Read it in pieces, with a streaming parser.',
     ],
@@ -188,7 +188,7 @@ outside.`,
         response.end(String(isName))
       }).listen(8080)
     `,
-    fixes: ['Leave the pattern only one way to match.', 'Limit the length of what it is used on.'],
+    fixes: ['Leave the pattern only one way to match.', 'Limit the length of its input.'],
   },
   {
     id: 'B106',
@@ -197,7 +197,7 @@ outside.`,
     level: 'warning',
     summary: 'Work that grows with the input is done on the loop: sorting, hashing, rendering.',
     what: `Sorting, hashing, joining buffers in a loop, spreading arguments, compiling templates, rendering
-or image work gets what comes from outside, and nothing limits its size.`,
+or image work gets data from outside, and nothing limits its size.`,
     why: `It is fast for every test and every developer, and slow for the largest customer.`,
     race: source`
       import { createHash } from 'node:crypto'
@@ -267,7 +267,7 @@ or image work gets what comes from outside, and nothing limits its size.`,
     name: 'busy-loop',
     class: 'blocking',
     level: 'warning',
-    summary: 'A loop without a suspension waits for what nothing on the loop can change.',
+    summary: 'A loop without a suspension waits for a change that nothing on the loop can make.',
     what: `A loop has no suspension in it, and no statement in it changes what its condition reads; or it
 tries again and again until something works.`,
     why: `What it waits for would have to happen on the loop that it holds. It never ends.`,

@@ -30,7 +30,7 @@ interface PackageFolder {
 
 const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs']
 
-/** Extensions of output, and what they are written in. */
+/** Extensions of output, and those of its source. */
 const writtenAs: Readonly<Record<string, readonly string[]>> = {
   '.js': ['.ts', '.tsx'],
   '.jsx': ['.tsx'],
@@ -151,7 +151,7 @@ export class Resolver {
       : undefined
   }
 
-  /** The source behind a target of a package: itself, or what it is built from. */
+  /** The source behind a target of a package: itself, or the file it is built from. */
   #findSourceOf(folder: string, target: string): string | undefined {
     const direct = this.#findFile(path.join(folder, target))
     const isInProgram = direct !== undefined && this.#program.has(direct)

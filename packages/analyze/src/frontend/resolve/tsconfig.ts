@@ -1,4 +1,4 @@
-/** The part of a tsconfig that decides where imports lead, with what it extends. */
+/** The part of a tsconfig that decides where imports lead, with the configs it extends. */
 import path from 'node:path'
 import { asObject, asStrings, readJsonObject } from './json.ts'
 import type { JsonObject } from './json.ts'

@@ -1,7 +1,7 @@
 /**
  * What changed since a revision: lines of the files as they are now in the work tree.
  *
- * Compared with where the branch left the revision, so what others have done there since is not
+ * Compared with where the branch left the revision, so later changes there by others are not
  * shown. Files that git does not know yet are changed as a whole.
  */
 import path from 'node:path'
@@ -85,7 +85,7 @@ export function parseDiff(diff: string): ReadonlyMap<string, readonly LineRange[
       isHeader = false
       const at = Number(hunk[1])
       const count = Number(hunk[2] ?? 1)
-      // Where lines were only taken out, the lines on both sides are what is left to look at.
+      // Where lines were only removed, the neighbouring lines on both sides count.
       ranges.push(count === 0 ? [Math.max(1, at), at + 1] : [at, at + count - 1])
     }
   }

@@ -1,5 +1,5 @@
 /**
- * From what was asked for to what is read and what is shown.
+ * From the targets to the files that are read and the parts that are shown.
  *
  * Read is more than shown: lines and functions are judged with the package around them, because
  * their callees and the other writers of their state are there. Folders are read as they are named.
@@ -49,7 +49,7 @@ export interface Selection {
   readonly overlays: ReadonlyMap<string, string>
   readonly diagnostics: readonly Diagnostic[]
   /**
-   * Whether a finding is in what was asked for.
+   * Whether a finding is in one of the targets.
    *
    * @param extent The lines of its function: with them, changes anywhere in the function count.
    */
@@ -59,9 +59,9 @@ export interface Selection {
 }
 
 /**
- * Finds out what to read and what to show.
+ * Finds the files to read and the parts to show.
  *
- * *Cancellation*: ends what was started; nothing is left behind.
+ * *Cancellation*: ends started processes; nothing is left behind.
  * *Fairness*: none needed.
  * @throws `HDL_NO_SUCH_SOURCE`, `HDL_BAD_TARGET`
  */

@@ -35,7 +35,7 @@ export function concerns(finding: Finding, file: string, part: WantedPart): bool
   return isNamed || part.lines.some((lines) => isInLines(finding, file, lines))
 }
 
-/** Whether a change may have made a finding: it touches its function, or what it is about. */
+/** Whether a change may have made a finding: it touches the function or the location of the finding. */
 export function isInChange(
   finding: Finding,
   file: string,

@@ -8,7 +8,7 @@
 
 const mostFiles = 2000
 
-/** Four times what the compiler may take before it collects after all. */
+/** Four times the memory that the compiler may use before it collects after all. */
 const leastMemory = 4 * 1024 ** 3
 
 /**

@@ -1,4 +1,4 @@
-/** Names that the compiler makes up for what has none, such as `__type` and `__function`. */
+/** Names that the compiler invents for nameless things, such as `__type` and `__function`. */
 const invented = /^__(?!#)|^default$|^export=$|^"/
 
 /** The name of a symbol as people write it; undefined when there is none. */

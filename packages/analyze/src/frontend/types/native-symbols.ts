@@ -2,7 +2,7 @@
  * Turns answers of TypeScript 7 into facts.
  *
  * Every question is a round trip to another process of about 0.05 ms, so positions are asked by the
- * hundred, and what follows from a symbol is found out once for each. Only symbols are asked for: see
+ * hundred, and the facts about a symbol are found once for each. Only symbols are asked for: see
  * docs/decisions/0323.
  */
 import type { Origin, SymbolFacts } from '../types.ts'

@@ -3,7 +3,7 @@ import path from 'node:path'
 
 const names = ['tsconfig.json', 'jsconfig.json']
 
-/** Finds the tsconfig that is nearest to a file, going up. Remembers what it has seen. */
+/** Finds the tsconfig that is nearest to a file, going up. Caches its answers. */
 export class NearestTsconfig {
   readonly #known = new Map<string, string | undefined>()
 

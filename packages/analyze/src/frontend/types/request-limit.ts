@@ -1,9 +1,9 @@
 /**
  * Ends a compiler that does not answer.
  *
- * Requests to it are synchronous, so the thread that waits cannot give up by itself. It notes what it
- * waits for in shared memory (`request-notes.ts`), and here, where the loop is free, the notes are looked
- * at now and then: the compiler's process is killed when one request takes too long. The pipe then ends,
+ * Requests to it are synchronous, so the thread that waits cannot give up by itself. It notes its
+ * request in shared memory (`request-notes.ts`), and here, where the loop is free, the notes are checked
+ * now and then: the compiler's process is killed when one request takes too long. The pipe then ends,
  * the request throws, and the analysis continues without it.
  *
  * I1. Only a request that was seen at every check of a whole limit is ended. A loop that is busy looks

@@ -65,7 +65,7 @@ export class TypesThread {
   }: TypesThreadOptions) {
     this.#limit = new RequestLimit(requestLimit, clock)
     const start: TypesStart = { root, files, overlays, requests: this.#limit.shared }
-    // Until it has answered, what it is going to be.
+    // Until it has answered, the expected kind of compiler.
     this.#source = findCompilers(root)[0]?.kind ?? 'none'
     this.#thread = new Worker(entry, { workerData: start, env: environmentOf(files, isKept) })
     this.#thread.on('message', (message: FromTypes) => this.#hear(message))

@@ -73,7 +73,7 @@ function codeLine(number: number, text: string, gutter: number): Line {
 
 interface CutLine {
   readonly text: string
-  /** Raw text from `start` on is what is shown, after `hidden`. */
+  /** The shown part is the raw text from `start` on, after `hidden`. */
   readonly raw: string
   readonly start: number
   readonly hidden: string

@@ -1,4 +1,4 @@
-/** The report for people: every finding, then what was left out, then one line with the counts. */
+/** The report for people: every finding, then the skipped files, then one line with the counts. */
 import type { Diagnostic } from '../../analysis.ts'
 import { levels, type Finding } from '../../finding.ts'
 import { countLevels, isIncomplete, shownFindings, type Report } from '../report.ts'

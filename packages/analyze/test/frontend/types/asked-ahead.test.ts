@@ -5,7 +5,7 @@ import { AskedAhead } from '../../../src/frontend/types/asked-ahead.ts'
 import type { TypeSource } from '../../../src/frontend/types.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
-/** Answers every position with its number and the version of the program; notes what it is asked. */
+/** Answers every position with its number and the version of the program; records the questions. */
 function counting(): { types: TypeSource; asked: string[]; version: number } {
   const self = { asked: [] as string[], version: 1 }
   const types: TypeSource = {
