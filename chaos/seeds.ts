@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { wholeNumbers } from './call.ts'
 
-/** Plays one seed. Resolves with what is counted; rejects when something is wrong. */
+/** Plays one seed. Resolves with its counts; rejects when something is wrong. */
 type PlaySeed = (seed: number) => Promise<Readonly<Record<string, number>>>
 
 /** Resolves with the exit code. */

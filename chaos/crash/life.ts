@@ -55,7 +55,7 @@ function endOf(code: number | null): Life['end'] {
   return code === 0 ? 'finished' : 'failed'
 }
 
-/** Whole lines: what comes after the last one was cut off by the kill, and was not reported. */
+/** Whole lines only: text after the last line end was cut off by the kill, and was not reported. */
 async function* linesOf(stream: Readable): AsyncGenerator<string, void, undefined> {
   let rest = ''
   for await (const chunk of stream.setEncoding('utf8')) {

@@ -49,7 +49,7 @@ export async function playCrashes(args: readonly string[]): Promise<number> {
   return isOk ? 0 : 1
 }
 
-/** Prints the counts. Whether each is what it must be. */
+/** Prints the counts. Returns whether each has the expected value. */
 function printed(report: CrashReport, kills: number): boolean {
   const rows: readonly (readonly [string, number, expected?: number])[] = [
     ['kills', report.kills, Math.max(kills, report.kills)],

@@ -1,4 +1,4 @@
-/** The work of a crash test: what each node is given, what it leaves behind, and what it must return. */
+/** The work of a crash test: the input of each node, its effects, and its expected result. */
 import { createHash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'

@@ -17,7 +17,7 @@ export async function playScale(args: readonly string[]): Promise<number> {
       loss: { type: 'string', default: '0.01' },
     },
   })
-  // So that memory is what is held, not what was used.
+  // Lets the test collect garbage, so that memory means memory in use.
   setFlagsFromString('--expose_gc')
   globalThis.gc ??= runInNewContext('gc') as NodeJS.GCFunction
   let isGood = true

@@ -1,12 +1,13 @@
 /**
- * The fleet in virtual time: the server's own code (leases, campaigns, group commit, ownership) with the database in memory and
- * workers that are rows of an array. It shows what depends on the number of workers: statements, memory, and what follows an
- * outage. What a request costs over HTTP is measured by `npm run test:load`.
+ * The fleet in virtual time: the server's own code (leases, campaigns, group commit, ownership) with the database in
+ * memory and workers that are rows of an array. It shows what depends on the number of workers: statements, memory, and
+ * the consequences of an outage. What a request costs over HTTP is measured by `npm run test:load`.
  *
  *   ramp ─▶ steady ─▶ kill -9 of one server, with its connections ─▶ restart 5 s later ─▶ workers come back within 30 s
  *
- * Part of the workers is cut off for the time of a partition: they come back with their leases, or have lost them by the rules. Part of
- * all answers is lost until the outage is over, by the network and by the database: workers repeat those calls.
+ * Part of the workers is cut off for the time of a partition: they come back with their leases, or have lost them by
+ * the rules. Part of all answers is lost until the outage is over, by the network and by the database: workers repeat
+ * those calls.
  */
 import { isError } from '@heddle/core'
 import { seededRandom, type Random } from '@heddle/core/lowlevel'
@@ -190,7 +191,7 @@ class Simulation {
     this.#heap.push({ due: this.#now + wait, worker, kind, life: worker.life })
   }
 
-  /** In ticks: what is due in one happens at its end, as if the network had taken so long. */
+  /** In ticks: calls that are due in one happen at its end, as if the network had taken so long. */
   async #advance(ms: number): Promise<void> {
     const until = this.#now + ms
     while (this.#now < until) {
@@ -301,7 +302,7 @@ class Simulation {
     }
   }
 
-  /** Whether the answer to a call is lost: the server has done what it was asked, and the worker asks again. */
+  /** Whether the answer to a call is lost: the server has done the work, and the worker repeats the call. */
   #isUnheard(): boolean {
     const isUnheard = this.#loss > 0 && this.#random.next() < this.#loss
     if (isUnheard) this.#unheard++

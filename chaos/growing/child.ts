@@ -9,7 +9,7 @@ export interface GrowingPlan {
   readonly key: string
   readonly effects: string
   readonly seed: number
-  /** Runs again what was set aside in the life before. */
+  /** Runs nodes again that were set aside in the life before. */
   readonly retry?: boolean
 }
 

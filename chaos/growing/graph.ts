@@ -13,8 +13,8 @@ export const artifactName = 'report.bin'
 export const artifactBytes = 600_000
 
 /**
- * Nodes that clean up. They run again after each try of what they clean up after, until that has succeeded; `mop` comes after a
- * node that always fails.
+ * Nodes that clean up. They run again after each try of the node they clean up after, until that has succeeded; `mop`
+ * comes after a node that always fails.
  */
 export const cleanUps: ReadonlySet<string> = new Set(['clean', 'mop'])
 

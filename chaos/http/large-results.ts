@@ -47,7 +47,7 @@ export interface LargeResultsReport {
 }
 
 const jobs = ['large-on-loop', 'large-in-thread'] as const
-/** Below half of what is allowed, so that the watch sees all that counts. */
+/** Below half of the limit, so that the watch sees all gaps that count. */
 const watched = { loopGap: 20 }
 const longInput = JSON.stringify(Array.from({ length: 20_000 }, (_, n) => ({ n, text: 'input' })))
 const patience = 600_000
@@ -113,7 +113,7 @@ function describeGap({
   return `${Math.round(ms)} ms${without}: ${label ?? 'no label'}, ${stack.slice(0, 3).join(' < ')}`
 }
 
-/** Long inputs, and what a dashboard and a monitor ask for. */
+/** Long inputs, and the requests of a dashboard and a monitor. */
 async function askBeside(
   server: Served,
   state: { readonly isOver: boolean },

@@ -40,7 +40,7 @@ export interface LivesReport {
   readonly badEnds: readonly string[]
 }
 
-/** Acknowledged results that are looked at after each life, besides those of the life itself. */
+/** Acknowledged results that are checked after each life, besides those of the life itself. */
 const sampled = 50
 const patience = 60_000
 

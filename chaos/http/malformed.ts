@@ -54,7 +54,7 @@ const arrival = 3_000
 const patience = 30_000
 /** Milliseconds of a gap that is reported: forced collections make shorter ones. */
 const collectorGap = 500
-/** Ordinary requests compute: what they leave in the cache is bounded so tightly that the bound is reached soon. */
+/** Ordinary requests compute: the cache is bounded so tightly that they soon reach the bound. */
 const bounds = { cacheBytes: 2 ** 20, resultBytes: 2 ** 20 }
 const mostTold = 20
 /** Milliseconds between two pieces of a slow request. */
@@ -145,7 +145,7 @@ export async function malformedRequests(options: MalformedOptions): Promise<Malf
   }
 }
 
-/** A string says what is wrong. */
+/** A returned string names the fault. */
 async function send(server: Served, seed: number, number: number): Promise<Answered | string> {
   try {
     const wrong = number % 5 < 2 ? malformed(seed, number) : shaped(seed, number)

@@ -1,4 +1,4 @@
-/** A server in a process of its own: what is sent to it must not slow down who measures. */
+/** A server in a process of its own: its load must not slow down the measuring process. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -12,7 +12,7 @@ export interface Served extends AsyncDisposable {
   kill(signal: 'SIGKILL' | 'SIGTERM'): void
   /** What the server says about itself, with its memory in bytes. */
   look(): Promise<Look>
-  /** After a collection: what is left is held by something. */
+  /** After a collection: remaining memory is held by something. */
   collect(): Promise<Kept>
 }
 

@@ -42,10 +42,10 @@ process.on('message', (question) => {
   void collected().then((kept) => process.send!(kept))
 })
 
-/** Where V8 keeps what it compiles: that grows for as long as a process meets code that it has not run often. */
+/** The memory in which V8 keeps compiled code: it grows for as long as a process runs code it has rarely run. */
 const codeSpaces = /code|trusted/
 
-/** Twice, with turns between them: finalizers of the first give up what the second finds. */
+/** Twice, with turns between them: finalizers of the first collection free memory that the second finds. */
 async function collected(): Promise<Kept> {
   for (let times = 0; times < 2; times++) {
     globalThis.gc?.()

@@ -35,7 +35,7 @@ const { ok, packages, warnings } = await publishRelease(await replan(), {
   allowUnpushed: true,
   smoke: false,
   retryBaseDelay: 1,
-  // Longer than the registry needs to save what it was sent before the kill.
+  // Longer than the registry needs to save an upload sent before the kill.
   settle: 2_000,
   observer: (event) => {
     if (event.type === 'node') report({ stage: event.name.slice(event.name.lastIndexOf(' ') + 1) })

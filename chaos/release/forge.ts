@@ -1,4 +1,4 @@
-/** A stand-in for the releases of GitHub: it keeps what is announced, and counts how often. */
+/** A stand-in for the releases of GitHub: it keeps each announcement, and counts how often it came. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

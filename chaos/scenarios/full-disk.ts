@@ -6,7 +6,7 @@ import { openJournal } from '@heddle/core/lowlevel'
 import { mountSmall } from '../../packages/core/test/journal/sqlite/mounted.ts'
 import { makeSteps, resultOf } from './steps.ts'
 
-/** The disk fills up during a run: what was reported is there, and nothing else was reported. */
+/** The disk fills up during a run: every reported row is there, and no other row was reported. */
 export async function fullDisk(): Promise<string | undefined> {
   const mounted = mountSmall(24 * 1_024)
   if (typeof mounted === 'string') return mounted

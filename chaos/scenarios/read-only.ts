@@ -5,7 +5,7 @@ import { openJournal } from '@heddle/core/lowlevel'
 import { mountSmall } from '../../packages/core/test/journal/sqlite/mounted.ts'
 import { makeSteps } from './steps.ts'
 
-/** A run that could not be recorded does not start; what is recorded can be read. */
+/** A run that could not be recorded does not start; recorded runs can be read. */
 export async function readOnlyMedium(): Promise<string | undefined> {
   const mounted = mountSmall(4_096)
   if (typeof mounted === 'string') return mounted

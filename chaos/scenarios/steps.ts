@@ -1,4 +1,4 @@
-/** A chain of jobs that count their calls: what the scenarios run. */
+/** The chain of jobs that the scenarios run; each counts its calls. */
 import { Graph, job, type NodeRef } from '@heddle/core'
 
 export interface Steps {

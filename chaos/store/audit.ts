@@ -2,7 +2,7 @@
  * A record made by the database itself, with triggers that are independent of our code: which server wrote each
  * acknowledgement and each outcome, and who owned the shard at that moment.
  *
- *  U1  A server writes only to shards that it owns at that moment: what it writes after a take-over is refused.
+ *  U1  A server writes only to shards that it owns at that moment: its writes after a take-over are refused.
  *  U2  An acknowledgement has at most one outcome.
  *  U3  No acknowledgement is written twice.
  */

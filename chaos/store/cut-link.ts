@@ -4,7 +4,7 @@
  *   open ──cut──▶ silent    nothing passes in either direction, and no side notices
  *                 deaf      the database hears the server, its answers are lost
  *                 refused   connections are closed, new ones are refused
- *   silent, deaf, refused ──mend──▶ open: what was cut is closed, the server connects again
+ *   silent, deaf, refused ──mend──▶ open: cut connections are closed, the server connects again
  */
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'

@@ -20,7 +20,7 @@ export interface Stage {
   readonly report: FaultReport
 }
 
-/** Counts and times of what was played. */
+/** Counts and times of the played faults. */
 export class FaultReport {
   readonly counts: Record<FaultKind, number> = {
     kill: 0,

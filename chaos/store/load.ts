@@ -1,4 +1,4 @@
-/** Submits one number after the other to whichever server, and remembers what was acknowledged. */
+/** Submits one number after the other to any server, and remembers the acknowledged ones. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Members } from './members.ts'
 
