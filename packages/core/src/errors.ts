@@ -674,7 +674,7 @@ export const errorTable = {
     false,
     (p: { path: string; found: number; known: number }) =>
       `${p.path} has schema version ${p.found}; this version of Heddle knows versions up to ${p.known}.`,
-    'Update Heddle, or use another file: an older version would not understand what is in it.',
+    'Update Heddle, or use another file: an older version would not understand its content.',
   ),
   HDL_JOURNAL_DAMAGED: entry(
     false,
@@ -705,7 +705,7 @@ export const errorTable = {
     false,
     (p: { run: string; problem: string }) =>
       `Run ${p.run} does not come out the same when it is played again: ${p.problem}.`,
-    'Its graph or its limits were changed while it ran. `heddle runs show` says what happened.',
+    'Its graph or its limits were changed while it ran. `heddle runs show` has its history.',
   ),
   HDL_NO_MODULE: entry(
     false,
@@ -797,7 +797,7 @@ export const errorTable = {
   HDL_ARTIFACT_MISMATCH: entry(
     false,
     (p: { artifact: string; expected: string; found: string }) =>
-      `The artifact ${quote(p.artifact)} is not what was announced: expected ${p.expected}, found ${p.found}.`,
+      `The artifact ${quote(p.artifact)} differs from its announcement: expected ${p.expected}, found ${p.found}.`,
     'Send the bytes that length and checksum were made from, from the beginning.',
   ),
   HDL_ARTIFACT_BUSY: entry(
@@ -822,7 +822,7 @@ export const errorTable = {
     false,
     (p: { lease: string; reason: string }) =>
       `Lease ${quote(p.lease)} is not held by this worker any more (${p.reason}).`,
-    'Stop this piece of work and claim again: what was reported before counts, the rest goes to other workers.',
+    'Stop this piece of work and claim again: earlier reports count, the rest goes to other workers.',
   ),
   HDL_WORKER_TAKEN: entry(
     false,
@@ -966,13 +966,13 @@ export const errorTable = {
     false,
     (p: { problem: string; intent: string }) =>
       `Git refused the commit of the new versions: ${end(p.problem)} The files are written, and the record is ${p.intent}.`,
-    'Correct what is named and run `heddle release version` again; `--message` gives the commit another first line. To give up, delete the record and run `git reset --hard`.',
+    'Correct the named faults and run `heddle release version` again; `--message` gives the commit another first line. To give up, delete the record and run `git reset --hard`.',
   ),
   HDL_SCRIPT_UNFINISHED: entry(
     false,
     (p: { package: string; folder: string; note: string; problem: string }) =>
       `An interrupted release left ${p.folder} changed, and the script "postpack" of ${p.package}, which takes that back, failed: ${end(p.problem)} The record is ${p.note}.`,
-    'Correct what the script names and run the command again. Or restore the folder with `git restore` and `git clean`; without a repository, delete the record.',
+    'Correct the faults that the script names and run the command again. Or restore the folder with `git restore` and `git clean`; without a repository, delete the record.',
   ),
   HDL_VERSION_EDITED: entry(
     false,
@@ -992,7 +992,7 @@ export const errorTable = {
     false,
     (p: { package: string; group: string; dependency: string; range: string; problem: string }) =>
       `${p.package}: ${quote(p.dependency)} in ${p.group} is ${quote(p.range)}, which cannot be released: ${p.problem}.`,
-    'Correct the range, or publish what it leads to. Nothing has been uploaded.',
+    'Correct the range, or publish a version that it allows. Nothing has been uploaded.',
   ),
   HDL_BAD_MANIFEST: entry(
     false,
@@ -1101,19 +1101,19 @@ export const errorTable = {
     false,
     (p: { problems: readonly { check: string; problem: string; todo: string }[] }) =>
       `Nothing was built or published, because a check failed: ${list(p.problems, ({ check, problem, todo }) => `${check}: ${problem}. ${todo}`)}`,
-    'Correct what is named, then run the release again.',
+    'Correct the named faults, then run the release again.',
   ),
   HDL_RELEASE_LEASED: entry(
     true,
     (p: { remote: string; holder: string }) =>
       `Another clone is releasing: ${p.holder}. Its lease is the ref refs/heddle/release of ${p.remote}.`,
-    'Wait for that release to end, then run this one again: it finishes what is left. A lease whose holder has died is taken once it was not renewed for its lifetime, 90 s by default.',
+    'Wait for that release to end, then run this one again: it finishes the rest. A lease whose holder has died is taken once it was not renewed for its lifetime, 90 s by default.',
   ),
   HDL_LEASE_LOST: entry(
     false,
     (p: { remote: string }) =>
       `The lease on ${p.remote} was lost: another clone has taken it, or it could not be renewed in time.`,
-    'Run the release again: it reads what the registry holds and finishes the rest.',
+    'Run the release again: it reads the registry and finishes the rest.',
   ),
   HDL_NOT_INSTALLABLE: entry(
     false,
@@ -1124,7 +1124,7 @@ export const errorTable = {
   HDL_ARTIFACT_CHANGED: entry(
     false,
     (p: { file: string; expected: string; found: string }) =>
-      `${p.file} is not what was packed: expected ${p.expected}, found ${p.found}.`,
+      `${p.file} differs from the packed file: expected ${p.expected}, found ${p.found}.`,
     'Do not change the packed files during a release. Run the release again: it packs them anew.',
   ),
 } as const

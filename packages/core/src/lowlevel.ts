@@ -55,7 +55,7 @@ export {
 } from './registry/registry.ts'
 export { Slots, type SlotTicket } from './registry/slots.ts'
 
-// admission/: what may run later is admitted here or refused at once.
+// admission/: work is admitted here to run later, or refused at once.
 export {
   Dispatcher,
   type AdmittedTask,
@@ -210,13 +210,13 @@ export { fleetPieces, isSmallJson, readFleetValue } from './places/fleet-value.t
 export { loopPlace } from './places/loop.ts'
 export { sharedThreadPlace, threadPlace } from './places/thread.ts'
 
-// graph/: what a schema says of itself.
+// graph/: the JSON Schema of a schema.
 export { jsonSchemaOf } from './graph/schema.ts'
 
-// scheduler/: what a recorded run says about itself.
+// scheduler/: insight into a recorded run.
 export { criticalPathOf, forecastOf } from './scheduler/recorded.ts'
 
-// recorded/: what the journal says about runs, put together for people and views.
+// recorded/: the journal's data about runs, arranged for people and views.
 export {
   compareRuns,
   durationOf,

@@ -17,7 +17,7 @@ export {
 // journal/: what every implementation of a journal must pass.
 export { journalConformance, type ConformanceStore } from './testing/journal-conformance.ts'
 
-// store/: what a role must pass on every database.
+// store/: the conformance tests of a role on every database.
 export { roleConformance, type RoleCase, type StoreBackend } from './testing/role-conformance.ts'
 export type { StoreUnderTest } from './testing/store-conformance.ts'
 

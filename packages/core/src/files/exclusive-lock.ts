@@ -199,7 +199,7 @@ export async function holdLock(file: string, options: HoldLockOptions): Promise<
     throw fileError(file, 'be locked', error)
   }
 
-  // From the look to the lock without an await: two callers in this thread cannot both pass.
+  // No await between the check and the lock: two callers in this thread cannot both pass.
   const ours = own.get(key)
   if (ours !== undefined) {
     throw new HeddleError('HDL_LOCKED', { path: file, holder: describeHolder(ours.holder) })

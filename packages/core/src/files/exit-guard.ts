@@ -13,7 +13,7 @@
  *  I3  Without actions nothing of ours listens.
  *
  * SIGKILL, a crash of Node and the end of a thread's process by a signal cannot be seen from here:
- * what must survive them needs a journal.
+ * files that must survive them need a journal.
  */
 import { writeSync } from 'node:fs'
 import { describe } from '../errors.ts'

@@ -1,5 +1,5 @@
 /**
- * The write-ahead journal of changed files: what was there before, on disk before it is changed.
+ * The write-ahead journal of changed files: the old content, on disk before the file is changed.
  *
  *   <id>.original   the original bytes
  *   <id>.json       the intent; written after the bytes, removed before them

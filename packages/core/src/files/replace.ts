@@ -53,7 +53,7 @@ export function tempBeside(target: string, random: Random): string {
   return path.join(path.dirname(target), `.${path.basename(target)}.${process.pid}-${unique}.tmp`)
 }
 
-/** Makes the names in a folder durable: the rename itself, not only what was renamed. */
+/** Makes the names in a folder durable: the rename itself, not only the renamed file. */
 export async function syncFolder(folder: string): Promise<void> {
   // Windows cannot open folders and needs no such step.
   if (process.platform === 'win32') return

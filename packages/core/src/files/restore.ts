@@ -4,7 +4,7 @@
  *   reserved ──bytes and intent are durable──▶ intended ──▶ changed ──▶ restoring ──▶ restored
  *       └───────────────failed───────────────▶ gone   └──edited by another───▶ conflict
  *
- * Three layers, each for what the one before cannot see: restore() or the end of the scope; exit,
+ * Three layers, each for the ends that the one before cannot see: restore() or the end of the scope; exit,
  * uncaught errors and signals, synchronously (see exit-guard.ts); the journal, read by the next
  * start, for SIGKILL and power failure.
  *
@@ -18,7 +18,7 @@
  *  I6  With nothing changed, nothing of ours listens to signals or exit.
  *
  * Known limits: other hard links to a file keep the changed content until it is restored, and are
- * separate files afterwards. An edit in the instant between the last look and the rename is lost.
+ * separate files afterwards. An edit in the instant between the last check and the rename is lost.
  */
 import { constants } from 'node:fs'
 import { copyFile, open, readdir, realpath, rm, stat } from 'node:fs/promises'
@@ -138,7 +138,7 @@ const optionNames = {
 } satisfies OptionNames<RestoreOptions>
 
 /**
- * Restores what a process that was killed left changed. To be called before anything else is done
+ * Restores the files that a killed process left changed. To be called before anything else is done
  * with those files; {@link RestoreRegistry.open} does it itself.
  *
  * All files are tried before it fails.
@@ -239,7 +239,7 @@ class Change implements ChangedFile {
         await dropIntent(this.files, this.intent)
       } else await rm(this.files.original, { force: true })
     } catch {
-      // The first failure is the one to tell; what could not be undone is left to the next recovery.
+      // The first failure is reported; the files that could not be restored are left to the next recovery.
     }
     this.#end('restored')
   }
@@ -324,7 +324,7 @@ export class RestoreRegistry implements AsyncDisposable {
   }
 
   /**
-   * Takes the folder (made when absent) and restores what an earlier process left changed.
+   * Takes the folder (made when absent) and restores the files that an earlier process left changed.
    *
    * *Cancellation*: cannot be cancelled; killing it is harmless.
    * *Fairness*: does not apply.
@@ -360,7 +360,7 @@ export class RestoreRegistry implements AsyncDisposable {
     } catch (error) {
       throw fileError(file, 'be changed', error)
     }
-    // From the looks to the reservation without an await.
+    // No await between the checks and the reservation.
     if (this.#closing !== undefined) {
       throw new HeddleError('HDL_CLOSED', { what: `The registry in ${this.folder}` })
     }

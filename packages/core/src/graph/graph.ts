@@ -14,7 +14,7 @@ import { checkOwnLimits, type Job, type NeedsOf } from './job.ts'
 
 declare const output: unique symbol
 
-/** A node of a graph, and the type of what it will return. Made by {@link Graph.add}. */
+/** A node of a graph, and the type of its result. Made by {@link Graph.add}. */
 export interface NodeRef<out O = unknown> {
   readonly name: string
   /** Exists only for the compiler. */
@@ -30,7 +30,9 @@ export type When = 'always' | undefined
 /** The compiler shows this where `of()` is given another node than those of `after`. */
 type NotListed = 'of() reads only nodes that are listed in `after`'
 
-/** Reads the result of a dependency: accepts only what is listed in `after`. With `when: 'always'` it may be undefined. */
+/**
+ * Reads the result of a dependency: accepts only nodes listed in `after`. With `when: 'always'` it may be undefined.
+ */
 export type ReadResult<A extends readonly unknown[], W extends When = undefined> = <
   R extends NodeRef,
 >(
@@ -55,7 +57,9 @@ export interface NodeOptions<
   readonly retryBaseDelay?: number
   /** Milliseconds an attempt may take, more than 0; `Infinity` for no limit. The job's own value when absent. */
   readonly timeout?: number
-  /** Added to what the job needs, name by name. The node's own number or key counts; `{ db: 0 }` drops the job's `db`. */
+  /**
+   * Added to the needs of the job, name by name. The node's own number or key counts; `{ db: 0 }` drops the job's `db`.
+   */
   readonly needs?: NeedsOf<I>
   /** 0 is first, 9 is last. */
   readonly priority?: number
@@ -249,15 +253,16 @@ class Reference implements NodeRef {
     this.#node = node
   }
 
-  /** False for what was not made by add(): it is nothing but a name. */
+  /** False for a reference that add() did not make: it is nothing but a name. */
   static isTo(ref: NodeRef, node: GraphNode | undefined): boolean {
     return !(#node in ref) || ref.#node === node
   }
 }
 
 /**
- * The name of a node that a reference stands for. `node` is the one of that name in the graph that is asked.
- * @throws `HDL_BAD_OPTION` for what is not a reference, `HDL_UNKNOWN_NODE` for one that belongs to another graph.
+ * The name of a node that a reference stands for. `node` is the node of that name in this graph.
+ * @throws `HDL_BAD_OPTION` for a value that is not a reference, `HDL_UNKNOWN_NODE` for one that belongs to another
+ * graph.
  */
 export function nameOfReference(
   ref: NodeRef,
@@ -272,7 +277,7 @@ export function nameOfReference(
   throw new HeddleError('HDL_UNKNOWN_NODE', { node: name, isForeign: true })
 }
 
-/** Another copy of the package has another class: what counts is what a graph can do. */
+/** Another copy of the package has another class: the methods of a graph are checked instead. */
 export function isGraph(value: unknown): value is Graph {
   const { nodes, get, size } = (value ?? {}) as Partial<Graph>
   return typeof nodes === 'function' && typeof get === 'function' && typeof size === 'number'

@@ -91,7 +91,7 @@ export interface LoopContext extends JobContext {
    * Runs a job as a step. With a journal a finished step is not run again, after a restart or in a later attempt: its
    * result is read back.
    *
-   * @throws what the job throws; `HDL_STEP_CHANGED` when the journal knows the step with another job or input.
+   * @throws the error of the job; `HDL_STEP_CHANGED` when the journal knows the step with another job or input.
    */
   readonly run: <I, O, V>(job: Job<I, O, V>, ...step: StepArguments<I>) => Promise<O>
   /** Waits this many milliseconds, also over restarts. */
@@ -132,7 +132,7 @@ export interface JobOptions<I = unknown> {
   /**
    * The schema of an input: any schema that follows https://standardschema.dev (zod, valibot, TypeBox with its
    * adapter). A wrong input is refused with the path of the wrong field, before anything starts where it is known by
-   * then; the job gets what the schema makes of it.
+   * then; the job gets the output of the schema.
    */
   readonly input?: InputSchema
   /**
@@ -143,10 +143,11 @@ export interface JobOptions<I = unknown> {
   /** Served over HTTP, tenants that send the same input share one computation and its result. False when absent. */
   readonly shared?: boolean
   /**
-   * What people are not shown. Names of fields, at any depth: in results that runs, exports and the dashboard show they are
-   * `[redacted]`, and what these fields of the input hold is replaced in log lines, progress and errors of the job. `true`:
-   * the whole result and every text. Callers of a served job get its result as it is, and stores hold what is needed to
-   * continue: see docs/guide/guarantees.md.
+   * What people are not shown. Names of fields, at any depth: in results that runs, exports and the dashboard show they
+   * are
+   * `[redacted]`, and what these fields of the input hold is replaced in log lines, progress and errors of the job.
+   * `true`: the whole result and every text. Callers of a served job get its result as it is, and stores hold the data
+   * needed to continue: see docs/guide/guarantees.md.
    */
   readonly redact?: Redact
   /** The capabilities that a worker of the fleet must have to run it: `['gpu']`. For `place: 'fleet'`. */
@@ -178,8 +179,8 @@ const optionNames = {
 export type Needs = Readonly<Record<string, number | string>>
 
 /**
- * The same, or a function that says it from the input. The input is made for the function and dropped again, so
- * that what waits holds none; it is made once more for the attempt.
+ * The same, or a function that computes it from the input. The input is made for the function and dropped again, so
+ * that waiting nodes hold none; it is made once more for the attempt.
  */
 export type NeedsOf<I> = Needs | ((input: I) => Needs)
 
@@ -189,7 +190,7 @@ export type OwnLimits = Pick<
   'retries' | 'retryBaseDelay' | 'timeout' | 'needs' | 'priority'
 >
 
-/** @throws `HDL_BAD_OPTION`. Whether the run has what is needed is seen when the run starts. */
+/** @throws `HDL_BAD_OPTION`. Whether the run has these resources is checked when the run starts. */
 export function checkOwnLimits(limits: OwnLimits): void {
   const { retries, retryBaseDelay, timeout, needs, priority } = limits
   if (retryBaseDelay !== undefined) checkDuration('retryBaseDelay', retryBaseDelay)
@@ -203,8 +204,8 @@ export function checkOwnLimits(limits: OwnLimits): void {
 declare const taken: unique symbol
 
 /**
- * A named, typed unit of work. Made by {@link job}. `I` is what it is given, `V` what its function gets: the same, or what its
- * schema makes of it.
+ * A named, typed unit of work. Made by {@link job}. `I` is its input, `V` the argument of its function: the same, or
+ * the output of its schema.
  */
 export interface Job<I = unknown, O = unknown, V = I> extends JobOptions<V> {
   readonly place: PlaceName

@@ -10,10 +10,10 @@ import { HeddleError, describe } from '../errors.ts'
 /** Names of fields, at any depth of inputs and results; true for all that the job says and returns. */
 export type Redact = true | readonly string[]
 
-/** Stands for what is not shown. */
+/** Replaces redacted text. */
 export const redactedText = '[redacted]'
 
-/** Values of an input that are looked at: a larger one is not searched, and all texts of its attempt are redacted. */
+/** Values of an input that are searched: a larger input is not searched, and all texts of its attempt are redacted. */
 const mostValues = 10_000
 /** Characters: shorter values stand in texts by chance. */
 const shortestSecret = 4
@@ -28,7 +28,7 @@ export function checkRedact(redact: Redact): void {
   throw new HeddleError('HDL_BAD_OPTION', { option: 'redact', value: redact, expected })
 }
 
-/** Redacts texts of one attempt: what the named fields of its input hold is replaced wherever it stands. */
+/** Redacts texts of one attempt: values of the named input fields are replaced wherever they occur. */
 export function textRedaction(redact: Redact, input: unknown): (text: string) => string {
   const secrets = redact === true ? undefined : secretsOf(input, new Set(redact))
   if (secrets === undefined) return () => redactedText
@@ -69,8 +69,9 @@ function isPlain(value: object): boolean {
 }
 
 /**
- * The same error with other texts, so that what is known of it stays: its class, its code, whether to try it again. Texts that are
- * recorded and shown are its message, its stack, and those of its causes; other fields may belong to the program, and are not touched.
+ * The same error with other texts, so that its facts stay: its class, its code, whether to try it again. Texts that are
+ * recorded and shown are its message, its stack, and those of its causes; other fields may belong to the program, and
+ * are not touched.
  */
 export function redactError(thrown: unknown, redact: (text: string) => string): unknown {
   const seen = new Set<Error>()

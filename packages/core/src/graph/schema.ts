@@ -12,7 +12,7 @@ type SchemaResult<O> =
   | { readonly value: O; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
-/** Any schema that follows https://standardschema.dev: what it gives back, and what it takes. */
+/** Any schema that follows https://standardschema.dev: its output type and its input type. */
 export interface InputSchema<out O = unknown, out I = O> {
   readonly '~standard': {
     readonly version: 1

@@ -20,7 +20,7 @@ export type RunChange =
     }
   /** No process writes it any more. */
   | { readonly type: 'leave'; readonly run: number }
-  /** A message was carried out; what it led to is in the same batch. */
+  /** A message was carried out; the rows it caused are in the same batch. */
   | { readonly type: 'taken'; readonly run: number; readonly mail: number }
 
 /**

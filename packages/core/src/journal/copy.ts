@@ -8,9 +8,10 @@
  *                  ▲                 └── they do not: the copy fails, and no reader sees the run
  *                  └── a copy that was cut off: from its first row
  *
- *  Y1  A run is seen in the target only when all of its rows and results are durable and counted there, and its artifacts
+ *  Y1  A run is seen in the target only when all of its rows and results are durable and counted there, and its
+ *  artifacts
  *      are listed there with the checksums that they have here.
- *  Y2  A copy may be repeated, after it was cut off and after it was done: what is there stays as it is.
+ *  Y2  A copy may be repeated, after it was cut off and after it was done: existing rows stay unchanged.
  *  Y3  Ids, keys, times, results, artifacts and the order of runs stay. Messages that were not taken are not copied.
  */
 import { copyArtifact } from '../artifacts/copy-artifact.ts'
@@ -28,7 +29,7 @@ import type {
 import { isHeld } from './states.ts'
 
 export interface CopyOptions {
-  /** Ends it between two rows; what is copied stays. */
+  /** Ends it between two rows; copied rows stay. */
   readonly signal?: AbortSignal
   /** Called after each run. */
   readonly onProgress?: (report: CopyReport) => void

@@ -1,4 +1,4 @@
-/** Bounds on what a row carries besides its value, so that one row cannot hold up the loop (J7). */
+/** Bounds on the data of a row besides its value, so that one row cannot hold up the loop (J7). */
 import { describe, errorBounds } from '../errors.ts'
 import type { ErrorRecord } from './journal.ts'
 

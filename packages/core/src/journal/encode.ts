@@ -137,7 +137,7 @@ export function unreadable(
   )
 }
 
-/** Bytes of the value of a signal at most: it is written in one row with what it leads to. */
+/** The largest value of a signal in bytes: it is written in one row with its consequences. */
 const largestSignal = 256 * 1024
 
 /**

@@ -118,7 +118,7 @@ export class RunFold {
     return counts
   }
 
-  /** Another process takes over: what was running has been interrupted. */
+  /** Another process takes over: running nodes have been interrupted. */
   #interrupt(): void {
     for (const node of this.#nodes.values()) {
       if (node.state === 'running') node.interruptions = (node.interruptions ?? 0) + 1

@@ -16,7 +16,7 @@ import type { RunOutcome } from './outcome.ts'
  *
  *     openRun ──▶ running ──▶ finished | cancelled        written by setState
  *                 ▲  │               │
- *                 │  └─ writer gone ─┼─▶ interrupted      never written: it is what a reader sees of a run
+ *                 │  └─ writer gone ─┼─▶ interrupted      never written: a reader derives it for a run
  *                 │                  │        │           that has not ended and that no process holds
  *                 └──── resumeRun ───┴────────┘           unless everything in it has succeeded
  *
@@ -25,7 +25,7 @@ import type { RunOutcome } from './outcome.ts'
  *  J2  Durability is a prefix of each run: if a row survives a crash, so do all rows of its run before it.
  *  J3  commit() resolves only when its row is durable, as the journal's durability says.
  *  J4  A row is never changed. It is removed only together with its whole run; no run id is used twice.
- *  J5  At most one writer for each run, proven alive by what the system or the database frees when it dies. A
+ *  J5  At most one writer for each run, proven alive by a lock that the system or the database frees when it dies. A
  *      second one is refused with the holder's name; readers never are. A writer that has lost its run to
  *      another is refused in the transaction that writes.
  *  J6  A failed write is tried again for a while, and nothing behind it is acknowledged meanwhile. When it has not
@@ -39,13 +39,13 @@ import type { RunOutcome } from './outcome.ts'
  *  J10 The guard of a success is closed when the value is encoded, before its row is written. A commit that it drops
  *  writes no row.
  *
- * Readers see what is durable. A row that happened cannot be refused, so append() always takes it;
+ * Readers see durable rows. A row that happened cannot be refused, so append() always takes it;
  * a caller that adds rows without waiting for a commit waits for room from time to time (law 4). Log lines
  * are refused when there is no room, and the caller gets an error.
  *
  * Values are plain data, as the cache keeps them: anything else is refused with `HDL_NOT_CLONEABLE`,
  * and the row with it. So is a value that throws when it is read, and a large one that is changed before its
- * commit is over: what is stored is a value that existed (docs/decisions/0140).
+ * commit is over: the stored value existed as a whole (docs/decisions/0140).
  */
 
 /** Says how much a crash may take. */
@@ -136,11 +136,11 @@ export interface InputRecord {
   readonly isCut?: true
 }
 
-/** Which part of a node a row is about, and what is to be known when the run is resumed. */
+/** The part of a node that a row concerns, and the data needed to resume it. */
 export interface PartDetail {
   /**
-   * `[12]`, `[key=page-7]`, `run:pay#0`, `key:order-7`, `sleep#0`, `wait:approval#0`. Empty: what is before this row does not
-   * stand any more, failures when the state is `waiting`, everything when it is `skipped`.
+   * `[12]`, `[key=page-7]`, `run:pay#0`, `key:order-7`, `sleep#0`, `wait:approval#0`. Empty: earlier rows are no longer
+   * valid, failures when the state is `waiting`, everything when it is `skipped`.
    */
   readonly path: string
   /** The job of a step. */
@@ -155,7 +155,7 @@ export interface PartDetail {
   readonly isLeft?: boolean
 }
 
-/** A row of a part as it is read back, with what it returned when that was asked for. */
+/** A row of a part as it is read back, with its result if requested. */
 export interface PartEntry extends Transition {
   readonly position: number
   readonly part: PartDetail
@@ -272,7 +272,7 @@ export interface RunListOptions {
   readonly before?: number
   /** At most 1,000. */
   readonly limit: number
-  /** How many runs are looked at. Default 10,000. */
+  /** How many runs are read. Default 10,000. */
   readonly most?: number
 }
 
@@ -344,7 +344,7 @@ export interface PruneOptions {
   readonly interrupted?: boolean
   /** Only says what would go. */
   readonly dryRun?: boolean
-  /** Ends it after the run at hand; what is removed stays removed. */
+  /** Ends it after the current run; removed runs stay removed. */
   readonly signal?: AbortSignal
 }
 
@@ -495,10 +495,10 @@ export interface Journal extends RunningService, AsyncDisposable {
    */
   restoreRun?(header: Omit<RunHeader, 'nodes'>): Promise<RunRestorer>
   /**
-   * Writes what is pending and lets go of the store. Calling it again is harmless. Runs that have not
+   * Writes pending rows and releases the store. Calling it again is harmless. Runs that have not
    * ended are interrupted.
    *
-   * *Cancellation*: at the deadline (60 s when absent) or by its signal it stops waiting for what is pending: callers that
+   * *Cancellation*: at the deadline (60 s when absent) or by its signal it stops waiting for pending rows: callers that
    * wait for a row get an error.
    * @throws what made the journal fail, unless a writer has reported it already.
    */

@@ -9,7 +9,7 @@ import type { AnyTable } from '../store/tables.ts'
 import { behindLink } from './open.ts'
 
 export interface OpenStoreOptions {
-  /** The tables of all roles that this process has: what is missing of them is made. */
+  /** The tables of all roles that this process has: missing ones are made. */
   readonly tables?: readonly AnyTable[]
   readonly kernel?: Kernel
 }

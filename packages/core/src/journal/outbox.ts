@@ -52,7 +52,7 @@ class Batch {
   readonly bodies: Uint8Array<ArrayBuffer>[] = []
   readonly changes: RunChange[] = []
   hasFiles = false
-  /** Characters and bytes of what is not of fixed size. */
+  /** Characters and bytes of data without a fixed size. */
   size = 0
   #waiting: PromiseWithResolvers<void> | undefined
 
@@ -244,7 +244,7 @@ export class Outbox {
     if (this.#sealed.length > 0 || !this.#gathering.isEmpty) this.#plan()
   }
 
-  /** The first failure stays: what comes after it is a consequence. */
+  /** The first failure stays: later ones are its consequences. */
   fail(error: HeddleError): void {
     if (this.#failure !== undefined) return
     this.#failure = error

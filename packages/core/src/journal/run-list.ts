@@ -4,7 +4,7 @@
  * Runs have numbers that grow; a page starts below the number that the page before ended with. So a page costs the same
  * however many runs there are, and runs that begin or are removed meanwhile are neither repeated nor skipped.
  *
- *  N1  A page looks at a bounded number of runs. It may be short, even empty, and still have a next one.
+ *  N1  A page reads a bounded number of runs. It may be short, even empty, and still have a next one.
  */
 import { checkCount } from '../kernel/check.ts'
 import type {
@@ -18,7 +18,7 @@ import { outcomeOf, type RunOutcome } from './outcome.ts'
 import { isEnd } from './states.ts'
 import type { RunState } from '../scheduler/events.ts'
 
-/** Runs that a page looks at when the caller does not say: some 20 ms in the thread that reads. */
+/** Runs that a page reads by default: some 20 ms in the reading thread. */
 const lookedAt = 10_000
 const mostListed = 1_000
 

@@ -1,15 +1,15 @@
 import type { Clock } from '../kernel/clock.ts'
 import { waitFor } from '../kernel/wait-for.ts'
 
-/** Milliseconds that stop() of a journal waits for what is pending when its caller sets no deadline. */
+/** Milliseconds that stop() of a journal waits for pending rows when its caller sets no deadline. */
 export const stopDeadline = 60_000
 
 /**
  * Ends the writers of a journal, then lets go of the store, however the writers ended.
  *
- * *Cancellation*: `enough` ends the wait for the writers: callers that wait for a row get its outcome, or the error that
- * letting go of the store ends it with.
- * @throws what a writer was ended with.
+ * *Cancellation*: `enough` ends the wait for the writers: callers that wait for a row get its outcome, or the error
+ * that letting go of the store ends it with.
+ * @throws the error with which a writer was ended.
  */
 export async function stopWriters(
   writers: readonly AsyncDisposable[],

@@ -6,7 +6,7 @@ import { LinkedList, type ListItem } from './linked-list.ts'
 export interface AbortFollower extends ListItem<AbortFollower> {
   /**
    * Whether the notice may come in a later turn of the loop when very many follow the signal. Such a
-   * follower looks at `signal.aborted` itself before it does anything else meanwhile.
+   * follower checks `signal.aborted` itself before it does anything else in between.
    */
   readonly isPatient?: boolean
   onAbort(reason: unknown): void

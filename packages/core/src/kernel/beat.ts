@@ -39,8 +39,8 @@ function difference(now: number | undefined, before: number | undefined): number
  *
  * It is not part of the clock: the clock's timers keep the process alive and can be virtual, while
  * the beat measures this very loop and keeps nothing alive. Time in which the process was stopped,
- * or did not get a processor, while it waited for events counts as elapsed and not as busy; what it
- * lacked a processor for while it had work is `queued`.
+ * or did not get a processor, while it waited for events counts as elapsed and not as busy; time without
+ * a processor while it had work is `queued`.
  */
 export function startBeat(
   interval: number,

@@ -1,4 +1,4 @@
-/** Calls a function at once; what it throws becomes a rejection, as from an async function. */
+/** Calls a function at once; its error becomes a rejection, as from an async function. */
 export function callAsync<T>(run: () => T | PromiseLike<T>): Promise<T> {
   return new Promise((resolve) => {
     resolve(run())

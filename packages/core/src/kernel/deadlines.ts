@@ -90,7 +90,7 @@ export class Deadlines<T extends Due> {
     }
   }
 
-  /** Reading the clock costs as much as telling one of them: it is looked at after every 64. */
+  /** Reading the clock costs as much as notifying one of them: it is read after every 64. */
   #isSliceOver(told: number, since: number): boolean {
     return (told & 63) === 0 && this.#clock.now() - since >= sliceBudget
   }

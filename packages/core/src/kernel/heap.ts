@@ -1,6 +1,6 @@
 import { checkFunction } from './check.ts'
 
-/** Implemented by what is stored in an {@link IndexedHeap}. The heap owns the field; -1 = not in it. */
+/** Implemented by items of an {@link IndexedHeap}. The heap owns the field; -1 = not in it. */
 export interface HeapItem {
   heapIndex: number
 }

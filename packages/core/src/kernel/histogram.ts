@@ -13,7 +13,7 @@ export interface HistogramSnapshot {
 /** Buckets per power of two: a value is known to within 1/32 of itself. */
 const perPower = 32
 const firstPower = 5
-/** 2^46 microseconds are two years; what is longer counts as that. */
+/** 2^46 microseconds are two years; longer durations count as that. */
 const lastPower = 46
 const bucketCount = (lastPower - firstPower + 2) * perPower
 /** Values are kept in thousandths: microseconds, when they are milliseconds. */

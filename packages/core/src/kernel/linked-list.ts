@@ -1,4 +1,4 @@
-/** Implemented by what is stored in a {@link LinkedList}. The list owns these fields. */
+/** Implemented by items of a {@link LinkedList}. The list owns these fields. */
 export interface ListItem<T> {
   list: object | undefined
   previous: T | undefined

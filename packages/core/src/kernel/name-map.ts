@@ -6,7 +6,7 @@ export const mostInNative = 512
 /** Slots of a full table that are moved into the next one with each name that is added: about 10 µs. */
 export const movedAtOnce = 1024
 
-/** How many slots are looked at for one name. Half full, a table has one of a million names further away. */
+/** How many slots are probed for one name. In a half full table one of a million names is further away. */
 export const longestProbe = 64
 
 /** How many names may have one hash: more of them would all be compared. */
@@ -30,19 +30,19 @@ const slotSize = 2
  *                    native map
  * ```
  *
- * Slots are numbers, at most half of them taken. A native map holds references: the collector looks at all of
+ * Slots are numbers, at most half of them taken. A native map holds references: the collector visits all of
  * them again and again, and a map that doubles its table moves all entries at once, which holds the loop for
  * 60 ms at half a million names. Here a full table is kept and emptied into the next one, some slots with
  * each name that is added (docs/decisions/0153).
  *
  *  N1  A name that was added is in the table, in the full one that is being emptied, or in the native map.
- *  N2  For a name no more than `longestProbe` slots of a table are looked at, and no more than `mostOfOneHash`
+ *  N2  For a name no more than `longestProbe` slots of a table are probed, and no more than `mostOfOneHash`
  *      names compared, whatever the names are. Names that do not fit are in the native map.
  *  N3  No add() moves more than `movedAtOnce` slots.
  */
 export class NameMap<T extends { readonly name: string }> {
   readonly #inOrder = new PieceList<T>()
-  // A list of their own: names are compared without a look at the items, which are seldom in the processor's cache.
+  // A list of their own: names are compared without reading the items, which are seldom in the processor's cache.
   readonly #names = new PieceList<string>()
   /** All names of a small map; later those for which the table has no slot, which is hardly ever. */
   #native: Map<string, number> | undefined = new Map()

@@ -1,7 +1,7 @@
 /**
  * Refuses a Node that is too old, with one sentence: without it the first thing that is missing there decides what the
- * error says. Imported first by every entry of the package; what is imported after it may need what old versions lack,
- * but must not import it by name, because names are linked before any code runs.
+ * error says. Imported first by every entry of the package; modules imported after it may need features that old
+ * versions lack, but must not import it by name, because names are linked before any code runs.
  */
 import { HeddleError } from '../errors.ts'
 

@@ -12,7 +12,7 @@ type Numbers = Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>
 /**
  * A growing table of numbers: records of a few fields each, by index.
  *
- * Numbers in a column of their own are not looked at by the collector. The table grows by pieces that stay where
+ * Numbers in a column of their own are not visited by the collector. The table grows by pieces that stay where
  * they are: one column that doubles would copy all of it at once, which holds the loop for 30 ms at three
  * million records.
  */

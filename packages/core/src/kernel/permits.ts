@@ -16,11 +16,11 @@ export interface ClusterPermitOptions {
 
 /** What can be taken before a start: permits, or a place in a rate. */
 export interface Meter {
-  /** Whether room comes with time, and not only with what comes back. */
+  /** Whether room comes with time, and not only with returned permits. */
   readonly isTimed: boolean
-  /** Whether `count` can be taken now. Urgent ones may take reserved permits for what is missing. */
+  /** Whether `count` can be taken now. Urgent claims may take reserved permits for the rest. */
   hasRoom(count: number, urgent: boolean): boolean
-  /** Whether `count` can be taken from what is reserved alone. */
+  /** Whether `count` can be taken from reserved permits alone. */
   hasReservedRoom(count: number): boolean
   /** Takes without a check. Returns how many of them are reserved ones. */
   take(count: number, urgent: boolean, onlyReserved: boolean): number
@@ -35,7 +35,7 @@ export interface Meter {
  * A number of permits, ordinary ones and on top of them reserved ones for priority 0.
  *
  *  P1  Never more permits out than there are, of either kind, unless the number was lowered meanwhile.
- *  P2  An urgent claim takes ordinary permits first and reserved ones for what is missing; every other claim
+ *  P2  An urgent claim takes ordinary permits first and reserved ones for the rest; every other claim
  *      takes ordinary ones only.
  *  P3  A permit goes back to the kind it came from.
  *
@@ -65,7 +65,7 @@ export class Permits implements Meter {
   hasRoom(count: number, urgent: boolean): boolean {
     const missing = count - (this.capacity - this.used)
     if (missing <= 0) return true
-    // Lowered below what is in use: what is missing there cannot be made up by reserved ones.
+    // Lowered below the permits in use: the deficit cannot be made up by reserved ones.
     return urgent && Math.min(missing, count) <= this.reserved - this.usedReserved
   }
 

@@ -20,7 +20,7 @@ const schedulerFile = '/proc/thread-self/schedstat'
 /** Three numbers of at most twenty digits. */
 const longestLine = 64
 
-/** Opened once: with the file at hand a look costs a few microseconds. */
+/** Opened once: with an open file a read costs a few microseconds. */
 class SystemProcessor implements Processor {
   readonly #file: number | undefined
   readonly #line = Buffer.alloc(longestLine)

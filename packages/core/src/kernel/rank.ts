@@ -1,5 +1,5 @@
 /**
- * The rank of what waits (law 7): priority with aging, then what is deeper in its graph, then first come.
+ * The rank of a waiting entry (law 7): priority with aging, then depth in its graph, then first come.
  *
  * There is one class for each priority. The head of a class has a rank in time,
  *

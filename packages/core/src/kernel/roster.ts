@@ -1,17 +1,17 @@
 /**
  * Things that come and go: few at a time, very many in all.
  *
- * Why this: a Set of V8 gets a new table whenever its own is full of what was deleted. The table that was replaced
+ * Why this: a Set of V8 gets a new table whenever its own is full of deleted items. The table that was replaced
  * keeps its items and points to its successor. As soon as one of them is in the old generation, collections of
  * the young one keep everything that was ever in the set, until the old one is collected too: of a map of a million
  * elements 60 to 80 % was copied by each, in pauses of 12 ms and more (docs/decisions/0291). Here nothing points to
- * what is gone.
+ * removed items.
  *
  * Invariants, quoted by the tests:
  *  L1  What was removed is not held, and its index is used again: the arrays are as long as the most there were at a
  *  time.
- *  L2  Iterating gives what is there in the order of add(); what is removed meanwhile is left out, what is added
- *  meanwhile too.
+ *  L2  Iterating yields the items in the order of add(); items removed or added during
+ * the iteration are left out.
  */
 export class Roster<T> implements Iterable<T> {
   readonly #items: (T | undefined)[] = []

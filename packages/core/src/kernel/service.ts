@@ -27,7 +27,7 @@ import { checkWait } from './waiters.ts'
 export type ServiceState = 'stopped' | 'starting' | 'running' | 'stopping'
 
 export interface StopOptions {
-  /** Milliseconds for work under way; what has not ended by then is cut off. The part's own default when absent. */
+  /** Milliseconds for work under way; unfinished work is then cut off. The part's own default when absent. */
   readonly deadline?: number | undefined
   /** Its abort counts as the deadline. */
   readonly signal?: AbortSignal | undefined
@@ -52,7 +52,7 @@ export interface LifeOptions {
   readonly deadline: number
   /** Absent: the part runs already. The signal aborts when stop() is called before this has ended. */
   readonly start?: (signal: AbortSignal) => PromiseLike<void> | void
-  /** Ends the work under way, and cuts off what is left when `enough` aborts. */
+  /** Ends the work under way, and cuts off the rest when `enough` aborts. */
   readonly stop: (enough: AbortSignal) => PromiseLike<void> | void
 }
 
@@ -104,7 +104,7 @@ export class Life {
    * Calls the start step, unless the part runs.
    *
    * *Cancellation*: by stop(): see V4.
-   * @throws what the start step throws; the part is stopped then.
+   * @throws the error of the start step; the part is stopped then.
    */
   start(): Promise<void> {
     this.#wanted = true
@@ -148,8 +148,8 @@ export class Life {
   /**
    * Calls the stop step, unless the part is stopped.
    *
-   * *Cancellation*: deadline and signal end what the part waits for, not the stop itself.
-   * @throws what the stop step throws; the part is stopped all the same. `HDL_BAD_OPTION`, `HDL_UNKNOWN_OPTION`.
+   * *Cancellation*: deadline and signal end the waits of the part, not the stop itself.
+   * @throws the error of the stop step; the part is stopped all the same. `HDL_BAD_OPTION`, `HDL_UNKNOWN_OPTION`.
    */
   stop(options: StopOptions = {}): Promise<void> {
     checkWait(options)

@@ -9,7 +9,7 @@ const ellipsis = '…'
 export function shorten(text: string, most: number): string {
   if (text.length <= most) return text
   const room = most - ellipsis.length
-  // With what comes next: else a character that continues there seems to end.
+  // Together with the next text: else a character that continues there seems to end.
   const start = characters.segment(text.slice(0, most + 2)).containing(room)?.index ?? room
   return text.slice(0, start > room / 2 ? start : codePointEnd(text, room)) + ellipsis
 }

@@ -41,8 +41,8 @@ function lineOf(clock: Clock): Line {
 /**
  * Cuts long synchronous work into slices: `if (slices.due) await slices.next()`.
  *
- * Reading the clock costs about 30 ns, so `due` looks only at every 64th call; work in larger steps
- * asks for a look at each.
+ * Reading the clock costs about 30 ns, so `due` reads it only at every 64th call; work in larger steps
+ * asks for a reading at each.
  */
 export class Slices {
   readonly #clock: Clock
@@ -50,7 +50,7 @@ export class Slices {
   #started: number
   #calls = 0
 
-  /** `every` is a power of two: how many calls of `due` share one look at the clock. */
+  /** `every` is a power of two: how many calls of `due` share one reading of the clock. */
   constructor(clock: Clock, every = 64) {
     this.#clock = clock
     this.#mask = every - 1
@@ -69,7 +69,7 @@ export class Slices {
   }
 }
 
-/** For packages above this one: slices that look at the clock at every `every`th call of `due`. */
+/** For packages above this one: slices that read the clock at every `every`th call of `due`. */
 export function slicesOf(clock: Clock, every?: number): Slices {
   return new Slices(clock, every)
 }

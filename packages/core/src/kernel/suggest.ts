@@ -18,7 +18,7 @@ function distance(a: string, b: string): number {
   return last[b.length]!
 }
 
-/** Names looked at before giving up: a suggestion is a courtesy and must not cost a loop gap. */
+/** Names compared before giving up: a suggestion is a courtesy and must not cost a loop gap. */
 const longestSearch = 2_000
 
 /** The known name that was probably meant, if one is near enough. */

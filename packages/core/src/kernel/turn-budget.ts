@@ -8,7 +8,7 @@ import { sliceBudget } from './slices.ts'
  *        ▲                          │                          │
  *        └───────── I/O had its chance: onTurnEnd(spent) ──────┘
  *
- * A turn opens with the first look after I/O had its chance, so many short bursts in one turn of the
+ * A turn opens with the first check after I/O had its chance, so many short bursts in one turn of the
  * loop count together. They also do when each is a part of its own: a thousand short runs, one after
  * the other, share one turn. `Slices` is for work that awaits; this one is for work that is called back.
  *
@@ -17,21 +17,23 @@ import { sliceBudget } from './slices.ts'
  *  T3  about() never goes back, and is never more than `mostGuesses` calls behind. It is exact in a turn whose
  *      calls are more than `briefly` apart.
  *  T4  Parts that share the loop share its turns: they work for one budget together. Those that found the turn spent
- *      at their first look come first in the next one.
+ *      at their first check come first in the next one.
  *  T5  A clock is asked for one afterIo() in each turn, however many parts work in it.
  */
 
-/** Milliseconds between two looks at the clock below which the calls between them count as work that takes no time. */
+/**
+ * Milliseconds between two readings of the clock below which the calls between them count as work that takes no time.
+ */
 const briefly = 0.02
 /** This many checks in a row must be that close before calls share one. */
 const looksBeforeGuesses = 64
-/** How many calls of about() share one look, besides the call that looks. */
+/** How many calls of about() share one reading, besides the call that reads. */
 const mostGuesses = 3
 
-/** A turn of the loop, and the parts that looked at their budget in it. */
+/** A turn of the loop, and the parts that checked their budget in it. */
 class Turn {
   readonly #clock: Clock
-  /** Those that found it spent at their first look. */
+  /** The parts that found it spent at their first check. */
   #refused: TurnBudget[] = []
   #worked: TurnBudget[] = []
   #isOpen = false
@@ -86,7 +88,7 @@ function turnOf(clock: Clock): Turn {
 export interface TurnBudgetOptions {
   /** Milliseconds. */
   readonly budget?: number
-  /** It has its budget whatever the others have used of the turn: for what is short and must not wait for them. */
+  /** It has its budget whatever the others have used of the turn: for short work that must not wait for them. */
   readonly isApart?: boolean
 }
 
@@ -143,7 +145,7 @@ export class TurnBudget {
   }
 
   /**
-   * The time, for what is done very often. Reading the clock costs 40 to 60 ns, a quarter of running an empty
+   * The time, for very frequent work. Reading the clock costs 40 to 60 ns, a quarter of running an empty
    * node. So once a turn has been seen to do nothing that takes time, only every fourth call reads it: the times
    * of up to four such calls are the same (docs/decisions/0181).
    */

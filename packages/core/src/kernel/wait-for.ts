@@ -25,11 +25,11 @@ export function waitFor<T>(
 }
 
 /**
- * Waits until the work has ended, or `enough` aborts. False in the second case: the work continues, and is not waited for. For the stop
- * step of a part.
+ * Waits until the work has ended, or `enough` aborts. False in the second case: the work continues, and is not awaited.
+ * For the stop step of a part.
  *
  * *Cancellation*: resolves with false.
- * @throws what the work throws.
+ * @throws the error of the work.
  */
 export async function endsBefore(
   enough: AbortSignal,

@@ -10,8 +10,8 @@ export interface WaitOptions {
   /** Ends the wait with `HDL_CANCELLED`. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Milliseconds from the call after which the wait ends with `HDL_TIMEOUT`. 0 has passed already: only what need not
-   * wait succeeds. No limit when absent.
+   * Milliseconds from the call after which the wait ends with `HDL_TIMEOUT`. 0 has passed already: only a call that
+   * need not wait succeeds. No limit when absent.
    */
   readonly deadline?: number | undefined
 }

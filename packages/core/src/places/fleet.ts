@@ -40,8 +40,9 @@ export interface FleetDispatch {
 const onFleet = { place: 'fleet' } as const
 
 /**
- * Runs jobs on workers of the fleet. Their inputs and results are what the journal can keep: fleet-value.ts.
- * @param tenant Whose jobs these are; the common tenant of the server when absent.
+ * Runs jobs on workers of the fleet. Their inputs and results are limited to values that the journal can keep:
+ * fleet-value.ts.
+ * @param tenant The tenant of these jobs; the common tenant of the server when absent.
  */
 export function fleetPlace(dispatch: FleetDispatch, tenant?: string): Place {
   return {

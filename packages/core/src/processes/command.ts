@@ -43,7 +43,7 @@ const optionNames = {
  * Runs a command in a process group of its own and waits until it is gone.
  *
  * The group matters: a build tool's children go with it when a job times out, so a second attempt
- * never runs beside the first (R3). A command that fails is an error, with the end of what it said (R1).
+ * never runs beside the first (R3). A command that fails is an error, with the end of its output (R1).
  *
  * A process that the command leaves behind may hold its output open. Output later than `grace`
  * after the command's end is not awaited.
@@ -187,7 +187,7 @@ class Stopper implements AbortFollower {
     try {
       process.kill(process.platform === 'win32' ? pid : -pid, signal)
     } catch (error) {
-      // It ended between the check and the kill: that is what we wanted.
+      // It ended between the check and the kill, as intended.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
   }

@@ -2,7 +2,7 @@
  * Inputs and results of jobs as JSON. What JSON has no word for becomes an object with one key that begins with `$`:
  * `{ "$bigint": "12" }`, `{ "$date": "2026-…" }`, `{ "$map": [[key, value]] }`, `{ "$set": […] }`,
  * `{ "$bytes": "base64", "of": "Uint8Array" }`, `{ "$number": "NaN" }`, `{ "$undefined": true }`,
- * `{ "$instance": "Socket" }` for what is not plain data.
+ * `{ "$instance": "Socket" }` for other values.
  */
 import { redactedText, type Redact } from '../graph/redact.ts'
 
@@ -165,7 +165,7 @@ function listOf<T>(items: Iterable<T>, room: Room, copy: (item: T) => Json): Jso
   return list
 }
 
-/** Also of another realm, as what a thread or a test has made. */
+/** Also of another realm, as made by a thread or a test. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null

@@ -7,7 +7,7 @@ export type Point =
   | { readonly time: number }
   | { readonly since: number }
 
-/** A row, and the moment after it that is looked at. */
+/** A row, and the requested moment after it. */
 export interface Moment {
   readonly position: number
   readonly at: number

@@ -1,5 +1,5 @@
 /**
- * A run as it was recorded: what a snapshot of the journal says, and every attempt with its times.
+ * A run as it was recorded: the snapshot of the journal, and every attempt with its times.
  *
  * A run may have been interrupted and resumed. Each stretch in which a process worked on it is a session;
  * it is not known when an attempt ended that was cut off with its process, so it ends with the last row of its
@@ -83,16 +83,16 @@ export interface RunRecord extends Omit<RunSnapshot, 'nodes'> {
 export interface RecordOptions {
   /** Leaves out all rows after this moment. */
   readonly upTo?: Moment
-  /** Wall time: for what runs. */
+  /** Wall time: for running attempts. */
   readonly now: number
   /** Whether the log is wanted: it may be most of a run. Default false. */
   readonly log?: boolean
 }
 
 /**
- * Reads a run. While it is being written, the rows that are there at the start are taken in.
+ * Reads a run. While it is being written, only the rows that exist at the start are read.
  *
- * *Cancellation*: none; it reads what is there.
+ * *Cancellation*: none; it reads the current state.
  * @throws `HDL_UNKNOWN_RUN`, `HDL_JOURNAL_DAMAGED`.
  */
 export async function readRecord(
@@ -170,7 +170,7 @@ class RecordBuilder {
     if (session !== undefined) session.endedAt = Math.max(session.startedAt, entry.at)
   }
 
-  /** `now`: the moment that is looked at, if the run was going on then. */
+  /** `now`: the requested moment, if the run was going on then. */
   finish(snapshot: RunSnapshot, rows: RunRecord['rows'], now: number): RunRecord {
     const isLive = ['idle', 'running', 'paused', 'draining'].includes(snapshot.state)
     const until = isLive ? Math.max(now, this.#lastAt) : this.#lastAt
@@ -346,7 +346,10 @@ export function queueTime(
   return before + (queuedAt === undefined ? 0 : Math.max(0, until - queuedAt))
 }
 
-/** From the first start to the end, back-off included, without the time between processes: what the critical path is made of. */
+/**
+ * From the first start to the end, back-off included, without the time between processes: the input of the critical
+ * path.
+ */
 export function timedNodes({ nodes }: Pick<RunRecord, 'nodes'>): TimedNode[] {
   return nodes.map((node) => {
     const { name, after, parent, state, firstStartedAt, keptTime = 0, endedAt } = node

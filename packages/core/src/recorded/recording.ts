@@ -110,7 +110,7 @@ interface OpenNode {
   /** Its next start continues the same attempt. */
   isSuspended: boolean
   /**
-   * When it is added to a held recording: at its first start, or where it was blocked. Undefined for what
+   * When it is added to a held recording: at its first start, or where it was blocked. Undefined for a node that
    * was never started and never will be: it is left out.
    */
   addedAt: number | undefined

@@ -29,7 +29,7 @@ export interface ExportedTest {
 /**
  * The source of a test that plays the run again on a virtual clock, with stand-ins for its jobs.
  *
- * *Cancellation*: none; it reads what is there, and plays it at most twice.
+ * *Cancellation*: none; it reads the current state, and replays it at most twice.
  * @throws `HDL_UNKNOWN_RUN`; `HDL_NOT_REPRODUCIBLE` for a run that does not come out the same.
  */
 export async function testOf(

@@ -144,7 +144,7 @@ export class Flights<K, V> {
 
   /**
    * Waits for the computation of `key`, starting it when there is none. `start` is called at once,
-   * before `join` returns, or not at all; what it throws reaches every caller.
+   * before `join` returns, or not at all; its error reaches every caller.
    *
    * *Cancellation*: the caller leaves with `HDL_CANCELLED`, or `HDL_TIMEOUT` at its deadline, and
    * the others are not touched. When it was the last one, the computation's signal aborts, unless

@@ -30,7 +30,7 @@ export function noOutcomes(): Record<Outcome, number> {
 
 /**
  * The outcome that an error stands for. A worker that skips a stale job, or that was refused by a
- * later stage, tells its waiters with an error; the counters should still say what happened.
+ * later stage, answers its waiters with an error; the counters should still have the real outcome.
  */
 export function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof HeddleError)) return 'error'

@@ -70,9 +70,9 @@ export interface RegistryWaitOptions<V> extends WaitOptions {
   /** Ends the request as `superseded` when a newer one takes the slot. */
   readonly slot?: SlotTicket | undefined
   /**
-   * Looks for a result that is already there. It may throw, to say that there will never be one.
-   * Whoever completes the work stores the value where `look` finds it *before* notifying; then no
-   * completion can fall between the look and the registration.
+   * Looks up an existing result. It throws when there will never be one.
+   * The code that completes the work stores the value where `look` finds it *before* notifying; then no
+   * completion can fall between the lookup and the registration.
    */
   readonly look?: (() => Found<V> | undefined | PromiseLike<Found<V> | undefined>) | undefined
 }
@@ -383,7 +383,7 @@ export class Registry<V> {
     const { signal, disconnect, slot, deadline, look } = options
     this.#submitted++
     const entry = new Entry(this.#core, handle, index)
-    // A caller that has left already is refused without a look into the store.
+    // A caller that has left already is refused without a query to the store.
     if (disconnect?.aborted) this.#fail(entry, disconnected(entry.what, disconnect.reason), false)
     else if (signal?.aborted) this.#fail(entry, reasonError(entry.what, signal.reason), false)
     else if (slot?.stale) this.#fail(entry, slot.signal.reason, false)
@@ -393,7 +393,7 @@ export class Registry<V> {
     return entry
   }
 
-  /** I6: nothing is awaited between the look and the registration. */
+  /** I6: nothing is awaited between the lookup and the registration. */
   #look(
     entry: Entry<V>,
     look: RegistryWaitOptions<V>['look'],

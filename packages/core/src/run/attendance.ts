@@ -5,9 +5,10 @@
  *   awaited, then(), Promise.all ──▶ attended
  *   Promise.race, Promise.any ──another one of them has settled──▶ not attended ──listened to again──▶ attended
  *
- * `Promise.race` and `Promise.any` hand one resolving function to all their promises, and `Promise.all` one rejecting function. When a
- * promise settles through such a function, what the others do changes nothing any more. A function that the user has written may be shared for
- * other reasons, so only resolving functions of promises count: they are native and have no name.
+ * `Promise.race` and `Promise.any` hand one resolving function to all their promises, and `Promise.all` one rejecting
+ * function. When a promise settles through such a function, the others no longer have an effect. A function that the
+ * user has written may be shared for other reasons, so only resolving functions of promises count: they are native and
+ * have no name.
  */
 
 /** One resolving function that several promises were given. */

@@ -10,8 +10,9 @@ import type { PlacedNode } from './placed.ts'
 /**
  * Checks inputs that are known before anything starts: all of them, so that one error names every wrong input.
  *
- * *Cancellation*: aborting `signal` ends the wait for a schema; what is left is not checked, because nothing will start.
- * @throws `HDL_WRONG_INPUT`, `HDL_SCHEMA_FAILED`; `HDL_TIMEOUT` for a schema that takes longer than an attempt of its node may.
+ * *Cancellation*: aborting `signal` ends the wait for a schema; the rest is not checked, because nothing will start.
+ * @throws `HDL_WRONG_INPUT`, `HDL_SCHEMA_FAILED`; `HDL_TIMEOUT` for a schema that takes longer than an attempt of its
+ * node may.
  */
 export async function checkInputs(
   placed: Iterable<PlacedNode>,

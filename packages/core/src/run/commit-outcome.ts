@@ -11,10 +11,11 @@ import type { RunArtifacts } from './run-artifacts.ts'
  * A success counts once it is in the journal. A journal that cannot be written ends the run.
  *
  * From the moment in which its value is encoded nothing else can end the attempt: a timeout or a cancel would then
- * make a failure of what the journal holds as a success. Before, they end it, and nothing is written
+ * make a failure of a success in the journal. Before, they end it, and nothing is written
  * (docs/decisions/0116).
  *
- * `leftovers`: what the attempt still writes when its job has returned; it throws when the job must not have returned yet.
+ * `leftovers`: the writes that the attempt still has under way when its job has returned; it throws when the job must
+ * not have returned yet.
  */
 export function commitOutcome(
   scheduler: Pick<Scheduler, 'cancel'>,
@@ -43,7 +44,7 @@ export function commitOutcome(
       return onFailure(error)
     }
   }
-  // Awaiting what is there already would cost a job that does little as much as the job itself.
+  // Awaiting an available value would cost a small job as much as the job itself.
   return isThenable(outcome) ? Promise.resolve(outcome).then(commit) : commit(outcome)
 }
 

@@ -160,7 +160,10 @@ function without(names: readonly string[], others: readonly string[]): string[] 
   return names.filter((name) => !known.has(name))
 }
 
-/** Whether the journal knows the node as it is now, with what may change freely: its place, and when it runs. */
+/**
+ * Whether the journal has the node in its current form, apart from fields that may change freely: its place, and when
+ * it runs.
+ */
 export function isSameHeader(was: NodeHeader, now: NodeHeader): boolean {
   const isAsRecorded =
     was.place === now.place &&

@@ -27,7 +27,7 @@ export class ElementPast {
   /**
    * Reads the rows once, and once more the rows of steps where the values of elements are not kept.
    *
-   * *Cancellation*: none; it reads what is there, a page at a time.
+   * *Cancellation*: none; it reads the current state, a page at a time.
    */
   static async read(parts: ReadParts, keepsValues: boolean): Promise<ElementPast> {
     const past = new ElementPast(keepsValues)

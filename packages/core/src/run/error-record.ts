@@ -1,7 +1,7 @@
 import { describe, errorBounds, readField } from '../errors.ts'
 import type { ErrorRecord } from '../journal/journal.ts'
 
-/** The error that a record describes. Its class is gone; name, code, stack and causes are what they were. */
+/** The error that a record describes. Its class is lost; name, code, stack and causes are the same. */
 export function fromErrorRecord(record: ErrorRecord): Error {
   const { name, message, code, stack, cause, errors } = record
   const options = cause === undefined ? undefined : { cause: fromErrorRecord(cause) }

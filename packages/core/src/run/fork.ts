@@ -55,7 +55,7 @@ export class Fork {
   }
 
   /**
-   * Works out which nodes run again: `from`, `changed` and what is computed from them.
+   * Determines the nodes that run again: `from`, `changed` and everything computed from them.
    *
    * *Cancellation*: none; the work is bounded by the size of the graph and yields to I/O.
    * @throws `HDL_UNKNOWN_NODE` when the run has no such node.
@@ -101,7 +101,7 @@ export class Fork {
     if (this.#again.has(name) || this.#reopened.has(name)) this.#reopened.add(parent)
   }
 
-  /** Writes what is used of the old run into the new one. */
+  /** Writes the reused part of the old run into the new one. */
   async copyInto(writer: RunWriter, journal: Journal, clock: Clock): Promise<void> {
     const isUsed = ({ name }: NodeSnapshot): boolean => !this.#again.has(name)
     const grown = this.#source.nodes.filter((node) => node.parent !== undefined && isUsed(node))

@@ -1,5 +1,5 @@
 /**
- * A set of whole numbers as ranges: what is kept of the elements of a map that have ended.
+ * A set of whole numbers as ranges: the record of ended elements of a map.
  *
  * Elements start in order and end nearly so. There are at most as many gaps as elements were under way, so a million
  * of them take a few ranges (docs/design/growing.md, G1).

@@ -22,7 +22,7 @@ export function withInput(
   return withValue(input(reader(scope, resultOf)), use)
 }
 
-/** Calls `use` with a value, or with what a promise of it comes to. */
+/** Calls `use` with a value, or with the result of a promise. */
 export function withValue(value: unknown, use: (value: unknown) => unknown): unknown {
   return isThenable(value) ? Promise.resolve(value).then(use) : use(value)
 }
@@ -57,7 +57,7 @@ function runRedacted(
   return isThenable(result) ? Promise.resolve(result).then(undefined, fail) : result
 }
 
-/** Calls `use` with what the schema makes of an input. A wrong input stays wrong: it is not tried again. */
+/** Calls `use` with the schema's output for an input. A wrong input stays wrong: it is not tried again. */
 export function withValidInput(
   node: string,
   { input: schema }: Job,

@@ -20,8 +20,8 @@ export interface ElementOwner {
 }
 
 /**
- * An element of a map while it waits or runs, and what the scheduler asks about it. A map may have a million of them: a class costs
- * less than an object with functions and limits of its own for each.
+ * An element of a map while it waits or runs, with the scheduler's questions about it. A map may have a million of
+ * them: a class costs less than an object with functions and limits of its own for each.
  */
 export class MapElement implements PartOptions {
   readonly #map: ElementOwner

@@ -195,7 +195,7 @@ class MapRun implements ElementOwner {
     source: Iterator<unknown> | AsyncIterator<unknown>,
     isBeingRead: boolean,
   ): Promise<void> {
-    // A generator closes when its read ends; that read is what nothing waits for any more.
+    // A generator closes when its read ends, and nothing waits for that read any more.
     const grace = isBeingRead || this.#context.cancelled ? 0 : closeGrace
     try {
       const closing: unknown = source.return?.()
@@ -369,7 +369,7 @@ class MapRun implements ElementOwner {
     else this.#stop(failure)
   }
 
-  /** G5: nothing starts any more, and what runs is aborted. */
+  /** G5: nothing starts any more, and running elements are aborted. */
   #stop(error: unknown): void {
     this.#failure ??= { error }
     this.#isStopped = true
@@ -377,7 +377,7 @@ class MapRun implements ElementOwner {
     for (const { part } of this.#live) this.#host.growth.stopPart(part!, error)
   }
 
-  /** Nothing starts any more, and what runs may end. */
+  /** Nothing starts any more, and running elements may end. */
   #refuse(reason: unknown): void {
     if (this.#isStopped) return
     this.#refusal = { reason }

@@ -1,4 +1,4 @@
-/** The limits of the attempts of nodes, elements and steps: what they need, how often they are tried, for how long. */
+/** The limits of the attempts of nodes, elements and steps: their needs, the number of tries, the time. */
 import type { PlacePermits } from '../capacity/lane-table.ts'
 import { HeddleError, isError } from '../errors.ts'
 import type { GraphNode } from '../graph/graph.ts'
@@ -45,7 +45,7 @@ export function addOptionsOf(placed: PlacedNode): Omit<AddOptions, 'after'> | un
   const { node, place } = placed
   const when = node.options.when === undefined ? undefined : { when: node.options.when }
   if (node.grows !== undefined) {
-    // It only waits for what it starts. Limits of a map are those of its elements.
+    // It only waits for its elements. Limits of a map are those of its elements.
     const { priority } = node.options
     const { timeout } = node.grows.kind === 'subgraph' ? node.options : {}
     return { ...when, needs: { loop: 0 }, retries: 0, ...definedLimits({ priority, timeout }) }

@@ -52,8 +52,9 @@ export class NodePast {
   }
 
   /**
-   * Decides what of one node is valid. `was`: the node as it was recorded, if it was. A valid result is added to the valid nodes,
-   * what is not valid to `changes`. Returns a promise only for a sub-graph whose nodes become invalid: there may be a million nodes.
+   * Decides which part of one node is valid. `was`: the recorded node, if any. A valid result is added to the valid
+   * nodes, an invalid one to `changes`. Returns a promise only for a sub-graph whose nodes become invalid: there may be
+   * a million nodes.
    */
   judge(
     header: NodeHeader,
@@ -66,7 +67,7 @@ export class NodePast {
     // A result is valid only as long as everything it was computed from is.
     const isValid = !changed.has(name) && after.every((dependency) => finished.has(dependency))
     if (was?.state === 'succeeded') {
-      // A success without its result is what a damaged page can leave of one.
+      // A damaged page can leave a success without its result.
       if (isValid && this.#results.has(name)) finished.set(name, this.#results.get(name))
       else changes.invalidResults.push(name)
     }
@@ -80,7 +81,7 @@ export class NodePast {
     return was?.grows === 'subgraph' ? this.#invalidate(name, changes) : undefined
   }
 
-  /** R7: what is in a sub-graph that is not valid any more is removed until its builder makes it again. */
+  /** R7: nodes in an invalid sub-graph are removed until its builder makes it again. */
   async #invalidate(subgraph: string, changes: GraphChanges): Promise<void> {
     await this.#forEachBelow(subgraph, (node) => {
       if (node.state !== 'skipped') changes.removed.push(node)
@@ -110,7 +111,7 @@ export class NodePast {
   }
 
   /**
-   * Compares the nodes that a builder has made again with the recorded ones: what of them is valid, and what is to be written.
+   * Compares the nodes that a builder has made again with the recorded ones: their valid part, and the rows to write.
    *
    * @throws `HDL_GRAPH_CHANGED` with every difference named, unless changes are allowed.
    */

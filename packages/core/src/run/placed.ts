@@ -7,7 +7,7 @@ import { Slices } from '../kernel/slices.ts'
 import { findPlace, type Places } from '../places/find-place.ts'
 import type { Place } from '../places/place.ts'
 
-/** The graph that a node was added to, and what the names of its nodes begin with in the run. */
+/** The graph to which a node was added, and the prefix of its nodes' names in the run. */
 export interface NodeScope {
   readonly graph: Graph
   /** Empty for the graph of the run, `train/` for the sub-graph `train`. */

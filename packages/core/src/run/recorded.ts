@@ -10,7 +10,7 @@ import { fromErrorRecord } from './error-record.ts'
 /**
  * The result of a run that has ended, as its process reported it: the same lists, values and errors.
  *
- * *Cancellation*: none; it reads what is there, and yields to I/O.
+ * *Cancellation*: none; it reads the current state, and yields to I/O.
  */
 export async function recordedResult(
   journal: Journal,

@@ -14,7 +14,7 @@ import type { NodeState } from '../scheduler/node.ts'
 import { jsonHead } from '../recorded/json-value.ts'
 import { toErrorRecord } from './error-record.ts'
 
-/** Characters of an input that are recorded: what a person reads of it. */
+/** Characters of an input that are recorded, for people to read. */
 const longestInput = 4_096
 
 export interface RecorderOptions {
@@ -213,7 +213,7 @@ export class Recorder {
   }
 }
 
-/** Undefined for what cannot be read: a getter that throws. That is for the job to find. */
+/** Undefined for an unreadable value: a getter that throws. The job has to handle that. */
 function inputRecord(input: unknown, redact: Redact | undefined): InputRecord | undefined {
   try {
     const { text, isCut } = jsonHead(input, longestInput, redact)

@@ -64,7 +64,7 @@ export interface Replay {
   readonly states: ReadonlyMap<string, NodeState>
 }
 
-/** Longer than any recording: nothing here is to be ended by the clock but by what was recorded. */
+/** Longer than any recording: the recording ends attempts here, not the clock. */
 const noLimit = 1e12
 
 const optionNames = {
@@ -96,7 +96,7 @@ export async function replayRun(run: RecordedRun, options: ReplayOptions): Promi
     timeout: Infinity,
     cancelGrace: noLimit,
     abortGrace: noLimit,
-    // A recording says what happened: a node may be added before what it names, or without it.
+    // A recording has the real order: a node may be added before its dependency, or without it.
     unknown: 'ignore',
     keepOpen: later.length > 0,
     kernel: { clock, random },

@@ -8,17 +8,21 @@
  * Invariants, quoted by the tests:
  *  R1  A node with a success in the journal is never run again by a resumed run, unless it, or something
  *      that it was computed from, has changed and the changes are allowed. A clean-up node is valid only when all its
- *      dependencies are: after a failure it cleans up again what the second try leaves.
+ *      dependencies are: after a failure it cleans up again after the second try.
  *  R2  A run has at most one success per node in the journal, with the same exception.
  *  R3  `result.of(node)` gives the same value after a resume as before the crash.
  *  R4  Once changes are allowed they are part of the run: a second resume with the same graph finds
- *      no difference in what was added or changed, and a result that a change made invalid stays invalid.
+ * no difference in added or changed nodes, and a result that a change made invalid stays invalid.
  *  R5  A node that was running each of the last three times the process ended is set aside: it fails with
  *      `HDL_NODE_SET_ASIDE` and the others continue. When the run is resumed after that, it runs again.
- *  R6  A process that resumes an interrupted run makes the start of a node, an element or a step durable before its job is called,
- *      so that a job which ends the process at once is set aside too. R5 holds for elements and steps, counted from there on.
- *  R7  A node that runs again because it, or something that it was computed from, has changed or has not succeeded, starts from nothing: no
- *      element, step, sleep or wait of it from before is used. The nodes of a sub-graph become invalid with it; that is written before
+ *  R6  A process that resumes an interrupted run makes the start of a node, an element or a step durable before its job
+ *  is called,
+ *      so that a job which ends the process at once is set aside too. R5 holds for elements and steps, counted from
+ *      there on.
+ *  R7  A node that runs again because it, or something that it was computed from, has changed or has not succeeded,
+ *  starts from nothing: no
+ *      element, step, sleep or wait of it from before is used. The nodes of a sub-graph become invalid with it; that is
+ *      written before
  *      anything that it is made from runs again. It holds at every depth.
  */
 import type {
@@ -48,7 +52,7 @@ export interface Continuation {
   readonly setAside: ReadonlyMap<string, number>
   /** Whether the last process was interrupted: starts are durable before jobs are called (R6). */
   readonly wasInterrupted: boolean
-  /** Writes what has changed, before anything of the new graph is written (R4). */
+  /** Writes the changes, before anything of the new graph is written (R4). */
   writeChanges(writer: RunWriter): void
 }
 
@@ -101,7 +105,7 @@ async function compareWithRecorded(
 }
 
 /**
- * Decides what of an earlier run is valid.
+ * Decides which part of an earlier run is valid.
  *
  * @throws `HDL_GRAPH_CHANGED` with every difference named, unless `allowChanges`.
  */

@@ -56,8 +56,8 @@ export interface JournalOptions {
   /** Resumes although the graph has changed. Unchanged results are kept, the rest runs. */
   readonly allowChanges?: boolean
   /**
-   * Makes a new run from a recorded one, that of `resume` or the last of this title: this node, what is computed from it and what
-   * has not succeeded run, the other results are used again. The recorded run stays as it is.
+   * Makes a new run from a recorded one, that of `resume` or the last of this title: this node, everything computed
+   * from it and all nodes that have not succeeded run, the other results are reused. The recorded run is unchanged.
    */
   readonly from?: string
   /** Title of the run in lists. */
@@ -102,14 +102,14 @@ export interface RunJournal {
   /** Nodes of sub-graphs that an earlier process finished, with the sub-graphs themselves. */
   readonly ended: readonly EndedNode[]
   /**
-   * Announces the nodes of a sub-graph. Returns what an earlier process finished of it, with the results.
+   * Announces the nodes of a sub-graph. Returns the nodes that an earlier process finished, with their results.
    * @throws `HDL_GRAPH_CHANGED`.
    */
   growInto(parent: string, headers: readonly NodeHeader[]): Promise<Regrown>
   /** The rows of the parts of a node so far that stand (R7). */
   parts(node: string, options?: PartsOptions): AsyncIterable<PartEntry>
   readonly signals: Signals
-  /** Posts a signal to the run itself: it is durable when this resolves. @throws what the journal refuses. */
+  /** Posts a signal to the run itself: it is durable when this resolves. @throws the journal's refusal. */
   send(name: string, value: unknown): Promise<void>
   /** Where artifacts of the run are written, if the journal has a place for them. */
   readonly artifacts: ArtifactStore | undefined

@@ -11,7 +11,7 @@
  *
  * Invariants, quoted by the tests:
  *  S1  Callers with one key make one run, in however many processes they start, and all get its result.
- *  S2  A caller that waits for a run of another process looks at it at least once a second, and takes it over when
+ *  S2  A caller that waits for a run of another process checks it at least once a second, and takes it over when
  *      that process is gone.
  *  S3  A run of another graph under the key is never run, resumed or answered: `HDL_GRAPH_CHANGED`.
  */

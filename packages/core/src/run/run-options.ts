@@ -28,9 +28,9 @@ export interface RunOptions
   readonly places?: Places
   /** Threads of its own instead of those that all runs of the process share: how many, and how much memory each may take. */
   readonly threads?: ThreadOptions
-  /** Limits and place of what jobs write with `ctx.artifact()`. */
+  /** Limits and place of artifacts that jobs write with `ctx.artifact()`. */
   readonly artifacts?: ArtifactOptions
-  /** Words that are recorded with the run and listed with it: what it was started from, by what. */
+  /** Words that are recorded with the run and listed with it, such as its command and its author. */
   readonly labels?: Readonly<Record<string, string>>
 }
 
@@ -68,7 +68,10 @@ const placeNames = { loop: 1, thread: 1, fleet: 1 } satisfies OptionNames<Places
 
 const moduleNames = { file: 1, args: 1 } satisfies OptionNames<RunModule>
 
-/** Checks what the scheduler does not check itself, before the journal has anything of the run. @throws `HDL_BAD_OPTION`. */
+/**
+ * Checks the options that the scheduler does not check itself, before the journal has anything of the run. @throws
+ * `HDL_BAD_OPTION`.
+ */
 export function checkRunOptions(options: RunOptions): void {
   checkOptions(options, optionNames)
   const { signal, deadline, places = {}, journal, resume = false, allowChanges, title } = options

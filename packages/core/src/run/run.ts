@@ -83,7 +83,7 @@ export interface Run {
 }
 
 /**
- * Runs a graph to its end. Resolves also when jobs failed: look at `ok`.
+ * Runs a graph to its end. Resolves also when jobs failed: check `ok`.
  *
  * *Cancellation*: aborting `signal`, or `deadline` running out, cancels the run; the promise still
  * resolves, with `ok: false`.

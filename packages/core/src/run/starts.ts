@@ -28,7 +28,7 @@ export type BeginJob = (
   call: () => unknown,
 ) => unknown
 
-/** Whether an error, or what the journal has kept of it, says that something was set aside. */
+/** Whether an error, or its record in the journal, means that something was set aside. */
 export function isSetAside(error: unknown): boolean {
   const code: ErrorCode = 'HDL_NODE_SET_ASIDE'
   return isErrorObject(error) && readField(error, 'code') === code

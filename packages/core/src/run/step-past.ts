@@ -1,4 +1,4 @@
-/** What is known of the steps of a job from before: rows of the journal, or what this process remembers. */
+/** The known past of a job's steps: rows of the journal, or the memory of this process. */
 import { currentPath } from '../attempts/part-path.ts'
 import type { PartEntry } from '../journal/journal.ts'
 
@@ -53,7 +53,7 @@ export class RememberedSteps implements StepPast {
 export class JournaledSteps implements StepPast {
   readonly #rows: AsyncIterator<PartEntry>
   readonly #passed = new Map<string, PastStep>()
-  /** One read after the other: several steps may look at the same time. */
+  /** One read after the other: several steps may read at the same time. */
   #reading: Promise<unknown> = Promise.resolve()
   #isAtEnd = false
 

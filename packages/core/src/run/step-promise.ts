@@ -14,7 +14,10 @@ export interface StepLink {
   /** False once the attempt has ended. */
   mayContinue(): boolean
   onHeard(): void
-  /** Called before the promise settles, which waits for what this returns: the job must have its permits before it continues. */
+  /**
+   * Called before the promise settles, which waits for the returned promise: the job must have its permits before it
+   * continues.
+   */
   onSettling(attendance: Attendance, how: Settlement): Promise<unknown> | undefined
 }
 

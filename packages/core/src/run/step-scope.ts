@@ -12,7 +12,7 @@ import { Part } from '../scheduler/part.ts'
 
 const steps = new AsyncLocalStorage<Part>()
 
-/** Calls the function of a step, so that what it calls is known to be inside of it. */
+/** Calls the function of a step, so that its own calls are known to be inside of it. */
 export function runAsStep(attempt: NodeAttempt, job: Job, call: () => unknown): unknown {
   // Code elsewhere has no context of this process.
   return job.place === 'loop' && attempt.entry instanceof Part

@@ -55,7 +55,7 @@ export class StepWaits {
     return [...this.#waits].flatMap(({ step }) => step ?? [])
   }
 
-  /** For programs: what the first wait is for in which nothing of the job runs. */
+  /** For programs: the reason of the first wait during which nothing of the job runs. */
   get waitsFor(): Wait['waitsFor'] {
     return [...this.#waits].find(({ waitsFor }) => waitsFor !== undefined)?.waitsFor
   }
@@ -97,7 +97,7 @@ export class StepWaits {
     return isChanged && !this.isWaiting ? this.#takePermits() : undefined
   }
 
-  /** The job waits again for what it had left. */
+  /** The job resumes a wait that it had left. */
   rejoin({ wait }: Call): void {
     if (wait === undefined || !wait.isLeft || this.#isClosed) return
     wait.isLeft = false
@@ -105,7 +105,7 @@ export class StepWaits {
     wait.rejoin?.()
   }
 
-  /** The attempt has ended: what it has not waited for ends too. */
+  /** The attempt has ended: waits that it has not awaited end too. */
   close(reason: unknown): void {
     this.#isClosed = true
     this.#stopAll(reason)

@@ -384,7 +384,7 @@ export class Steps implements AttemptSteps {
     return this.#waits.leaveLosers()
   }
 
-  /** The attempt has ended: what it has not waited for ends too. */
+  /** The attempt has ended: steps that it has not awaited end too. */
   #close(): void {
     this.#isClosed = true
     this.#onClosed()

@@ -158,7 +158,7 @@ class NodeGroup {
     throw final(new HeddleError('HDL_SUBGRAPH_FAILED', details, { cause }))
   }
 
-  /** Takes out what has not ended: the sub-graph itself was stopped. */
+  /** Removes unfinished nodes: the sub-graph itself was stopped. */
   remove(names: readonly string[]): void {
     this.#host.growth.removeNodes(names)
   }
@@ -169,7 +169,7 @@ class NodeGroup {
 
   #onEnd(name: string, state: NodeState): void {
     this.#ended++
-    // A failure says more than what it has blocked. One that was removed on purpose is not a failure.
+    // A failure says more than the nodes it has blocked. A node that was removed on purpose is not a failure.
     const isRemoved = state === 'skipped' && this.#host.growth.refusal(this.#context) === undefined
     if (state === 'failed' && this.#bad?.state !== 'failed') this.#bad = { name, state }
     else if (state !== 'succeeded' && !isRemoved) this.#bad ??= { name, state }

@@ -6,7 +6,7 @@ import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import type { Node } from './node.ts'
 
 /*
- * Asks nodes what they need, when that is a function. A node waits here, and nowhere else, until the answer is
+ * Asks nodes for their needs, when these are a function. A node waits here, and nowhere else, until the answer is
  * there.
  *
  *   ask ─┬─ answers or throws at once ──────────────────▶ onAnswer | onFailure

@@ -16,7 +16,7 @@ export interface Cycle {
  * Nodes that do not depend on a cycle are peeled off from the front, then those on which no cycle
  * depends from the back. The remaining nodes form cycles.
  *
- * On the way nodes get the depth that was not known when they were added: they named what came later.
+ * On the way nodes get the depth that was not known when they were added: they depend on nodes that were added later.
  */
 export async function findCycle(graph: Dependencies, slices: Slices): Promise<Cycle | undefined> {
   const left = new Set<Node>()

@@ -37,8 +37,8 @@ const makeNumbers = (length: number): Int32Array<ArrayBuffer> => new Int32Array(
  *
  * Two arrays per node would be the largest part of a graph (an array that grows to two elements
  * reserves seventeen), all of it copied twice by the garbage collector while the graph is built: that
- * was a loop gap of 100 ms on 100,000 nodes with 300,000 edges. Numbers are not looked at by it. And
- * telling a dependent touches its counter, not the node, unless it was the last it waited for: most
+ * was a loop gap of 100 ms on 100,000 nodes with 300,000 edges. The collector does not visit numbers. And
+ * notifying a dependent touches its counter, not the node, unless it was the last it waited for: most
  * of the time of a large random graph is waiting for memory.
  */
 export class Dependencies {
@@ -112,7 +112,7 @@ export class Dependencies {
     this.#records.piece(index)[this.#records.offset(index) + ended] = 1
   }
 
-  /** Marks a node as ended and takes away the list of its dependents, in one look at its record. */
+  /** Marks a node as ended and removes the list of its dependents, in one access to its record. */
   end({ index }: Node): number {
     const records = this.#records.piece(index)
     const record = this.#records.offset(index)

@@ -89,7 +89,7 @@ export interface Suspension {
 const named = 3
 /** Dependencies in an answer. */
 const listed = 100
-/** Dependencies that are looked at: a node may have 200,000, and a live view asks on the loop. */
+/** Dependencies that are read: a node may have 200,000, and a live view asks on the loop. */
 const lookedAt = 2_000
 
 export function explainNode(node: Node, view: View): Explanation {

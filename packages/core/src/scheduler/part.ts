@@ -107,7 +107,7 @@ export class Parts {
 
   /**
    * Starts a part as soon as its permits are free.
-   * @throws what a wrong limit or need is refused with.
+   * @throws the refusal of a wrong limit or need.
    */
   start(parent: NodeAttempt, options: PartOptions): Part {
     const { lanes, limits, attempts } = this.#host

@@ -1,4 +1,4 @@
-/** The insight of insight.ts for runs that are over: from what a journal has kept of them. */
+/** The insight of insight.ts for runs that are over: from their records in a journal. */
 import { checkCount } from '../kernel/check.ts'
 import { systemClock, type Clock } from '../kernel/clock.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'

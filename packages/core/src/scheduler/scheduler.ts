@@ -206,7 +206,7 @@ const addOptionNames = {
   value: 1,
 } satisfies OptionNames<AddOptions>
 
-/** Says what a node needs, from the results of its dependencies. */
+/** Computes the needs of a node from the results of its dependencies. */
 export type NeedsFunction = (
   resultOf: (name: string) => unknown,
 ) => Needs | undefined | PromiseLike<Needs | undefined>
@@ -214,7 +214,7 @@ export type NeedsFunction = (
 export interface RemoveOptions {
   /**
    * `block` (default): dependents cannot run any more. `detach`: they run without this node, once
-   * what it was waiting for itself is done.
+   * its own dependencies are done.
    */
   readonly dependents?: 'block' | 'detach'
 }
@@ -223,7 +223,7 @@ export interface CancelOptions {
   readonly reason?: string
   readonly by?: string
   readonly source?: CancelSource
-  /** Abort what runs at once, as a second cancel() does. */
+  /** Abort running nodes at once, as a second cancel() does. */
   readonly abort?: boolean
 }
 
@@ -245,7 +245,7 @@ function checkCancel(options: CancelOptions): void {
   if (abort !== undefined) checkFlag('abort', abort)
 }
 
-/** Another copy of the package has another class: what counts is what it can do. */
+/** Another copy of the package has another class: its methods are checked instead. */
 function checkCapacity(capacity: Capacity): Capacity {
   const expected = 'the permits of a process: new Capacity()'
   return checkMethods('capacity', capacity, ['place', 'resource', 'permitsOf'], expected)
@@ -279,7 +279,7 @@ interface Wave {
  * methods, so that it is not part of the scheduler they see.
  */
 export interface Growth {
-  /** Starts a part of a node that runs. @throws what a wrong need or limit is refused with. */
+  /** Starts a part of a running node. @throws the refusal of a wrong need or limit. */
   startPart(parent: NodeAttempt, options: PartOptions): Part
   stopPart(part: Part, reason: unknown): void
   /** Adds a node of a sub-graph, which starts while the run drains when its parent does. */
@@ -346,7 +346,7 @@ export class Scheduler {
 
   readonly #nodes = new NameMap<Node>()
   readonly #lanes: Lanes<Node>
-  /** Nodes that say what they need when they become ready. */
+  /** Nodes that compute their needs when they become ready. */
   readonly #needsOf = new Map<Node, NeedsFunction>()
   readonly #askedNeeds: AskedNeeds
   /** The error of such a function, until its attempt fails with it. */
@@ -577,7 +577,7 @@ export class Scheduler {
   /**
    * Calls `work` for each node as soon as its dependencies have succeeded and a slot is free.
    *
-   * Resolves when every node has ended, also when some failed: look at `ok`.
+   * Resolves when every node has ended, also when some failed: check `ok`.
    *
    * *Cancellation*: aborting `signal`, or `deadline` running out, is a hard cancel(); the promise still
    * resolves, with `ok: false`.
@@ -664,7 +664,7 @@ export class Scheduler {
     return this.#state === 'idle' && this.#paused ? 'paused' : this.#state
   }
 
-  /** How many nodes run at once. Lowering it lets what runs finish. */
+  /** How many nodes run at once. Lowering it lets running nodes finish. */
   get concurrency(): Concurrency {
     return this.#lanes.concurrency
   }
@@ -680,7 +680,7 @@ export class Scheduler {
     this.#pumpSoon()
   }
 
-  /** Adds an observer. Dispose of what is returned to remove it. */
+  /** Adds an observer. Dispose of the returned object to remove it. */
   observe(observer: Observer): Disposable {
     return this.#observers.add(checkFunction('observer', observer))
   }
@@ -948,7 +948,7 @@ export class Scheduler {
       }
       if ((++steps & 63) === 0 && this.#attempts.isTurnOver(this.#attempts.now())) return false
     }
-    // Clean-up nodes wait for what was skipped.
+    // Clean-up nodes wait for skipped nodes.
     return this.#waves.length === 0 || this.#spread()
   }
 
@@ -963,7 +963,9 @@ export class Scheduler {
     return this.#state === 'draining' || this.#state === 'finished' || this.#state === 'cancelled'
   }
 
-  /** While the run drains, once all is skipped that may not start any more, and until what runs is aborted. */
+  /**
+   * While the run drains: from the time when all nodes that may not start are skipped, until running nodes are aborted.
+   */
   get #isOpenForCleanUp(): boolean {
     return this.#state === 'draining' && !this.#isAborting && this.#skipCursor === undefined
   }

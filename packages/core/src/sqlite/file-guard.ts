@@ -5,11 +5,11 @@
  * The system lets a process write to a file that has no name any more, and SQLite does not look: commits
  * succeed, and everything is gone when the file is closed. The same holds for a database or a log that another
  * program has emptied in place: SQLite writes its next pages behind a hole. So the names, the lengths and the
- * beginning of the log are looked at again now and then, before pages of the log are moved into the database,
+ * beginning of the log are checked again now and then, before pages of the log are moved into the database,
  * and before the end of a run is acknowledged. A look costs 2 to 4 µs for each file, 12 µs for a log.
  *
  *  G1  A file counts as the same while its name leads to the same device and inode.
- *  G2  Once a file was not the same it never is again: what was written to the other one is missing in it.
+ *  G2  Once a file was not the same it never is again: rows written to the other one are missing in it.
  *  G3  A database never gets shorter, except by a vacuum that its owner knows of.
  *  G4  A log keeps its header, and gets shorter only when it starts again, which changes the salt in the header.
  */
@@ -30,7 +30,7 @@ interface Guarded {
   readonly what: string
   readonly identity: string
   readonly kind: GuardedKind
-  /** Bytes at the last look. */
+  /** Bytes at the last check. */
   size: number
   /** For a log: the salt that its header had at the last check. */
   salt: string | undefined
@@ -50,7 +50,7 @@ export class FileGuard {
   readonly #files: Guarded[] = []
   #problem: string | undefined
 
-  /** From here on the file or folder must stay what it is. One that is not there is not watched. */
+  /** From here on the file or folder must stay the same. A missing one is not watched. */
   add(path: string, what: string, kind: GuardedKind): boolean {
     const found = lookUp(path)
     if (found === undefined) return false

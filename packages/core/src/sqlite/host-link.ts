@@ -35,7 +35,7 @@ export interface HostLinkOptions {
   /** Name of the thread, for people who inspect the process. */
   readonly name: string
   readonly data: object
-  /** Named in errors: the file or folder, and what is closed. */
+  /** Named in errors: the file or folder, and the closed object. */
   readonly store: string
   readonly what: string
   readonly clock: Clock
@@ -111,7 +111,7 @@ export class HostLink implements RunningService {
 
   /**
    * Sends a large value in pieces; their memory may be given away. Resolves when the change that it becomes
-   * is durable. When the pieces throw, nothing has changed, and it is rejected with what they threw.
+   * is durable. When the pieces throw, nothing has changed, and it is rejected with their error.
    */
   async stream(
     head: object,

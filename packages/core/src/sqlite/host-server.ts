@@ -24,7 +24,7 @@ export interface Receiver {
   write(piece: Uint8Array<ArrayBuffer>): Promise<void>
   /** The value is complete: gives the change that stores it. */
   finish(): Promise<unknown>
-  /** Removes what is there of it. */
+  /** Removes its received pieces. */
   abandon(): Promise<void>
 }
 
@@ -209,7 +209,7 @@ export class HostServer {
     })
   }
 
-  /** Opening and closing: what comes meanwhile waits. */
+  /** Opening and closing: requests that come in between wait. */
   #alone(id: number, work: () => unknown): void {
     let done: unknown
     try {

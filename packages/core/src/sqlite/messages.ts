@@ -13,7 +13,7 @@ export type HostRequest =
   | { readonly id: number; readonly piece: Uint8Array<ArrayBuffer> }
   | { readonly id: number; readonly end: true }
   | { readonly id: number; readonly abort: true }
-  /** Commits what has come before it, then closes the file. */
+  /** Commits earlier requests, then closes the file. */
   | { readonly id: number; readonly close: unknown }
 
 export interface HostMessage {

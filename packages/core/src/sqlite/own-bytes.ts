@@ -28,7 +28,7 @@ export function joinBytes(pieces: readonly Uint8Array<ArrayBuffer>[]): Uint8Arra
   return all
 }
 
-/** Adds the memory of these bytes to what a message gives away, if that is allowed and cheaper than a copy. */
+/** Adds the memory of these bytes to the transfer list of a message, if that is allowed and cheaper than a copy. */
 export function giveAway(bytes: Uint8Array<ArrayBuffer>, transfer: ArrayBuffer[]): void {
   if (bytes.length >= transferFrom && coversItsMemory(bytes) && !transfer.includes(bytes.buffer)) {
     transfer.push(bytes.buffer)

@@ -1,5 +1,5 @@
 /**
- * The role of acknowledged jobs: what was promised to a caller and has no outcome yet.
+ * The role of acknowledged jobs: jobs promised to a caller that have no outcome yet.
  *
  *     acknowledging ──written──▶ queued ──▶ running ──▶ ending | cancelling ──written──▶ ended
  *                                  ▲           │
@@ -202,7 +202,7 @@ export class AcknowledgedJobs implements RunningService {
   #suspect: Entry | undefined
   readonly #readers: WaiterList<void>
 
-  /** The attempts, and the reads of what an earlier owner left. */
+  /** The attempts, and the reads of jobs of an earlier owner. */
   readonly #scope: Scope
   /** Aborts when it is stopped: nothing is read any more. */
   readonly #stopped = new AbortController()
@@ -295,7 +295,7 @@ export class AcknowledgedJobs implements RunningService {
     }
   }
 
-  /** Reads what an earlier owner left, and continues it. */
+  /** Reads the jobs of an earlier owner, and continues them. */
   acquired(grant: Grant): void {
     const shard: ShardJobs = {
       grant,
@@ -332,7 +332,7 @@ export class AcknowledgedJobs implements RunningService {
     this.#wakeUnsure()
   }
 
-  /** The server is sure of its shards again, or knows of a new version: starts what may start. */
+  /** The server is sure of its shards again, or knows of a new version: starts all jobs that may start. */
   resume(): void {
     this.#wakeUnsure()
     for (const shard of this.#shards.values()) this.#startReady(shard)
@@ -375,7 +375,7 @@ export class AcknowledgedJobs implements RunningService {
     return [...this.#shards.values()].flatMap(({ setAside }) => [...setAside.values()])
   }
 
-  /** Ends a job that was set aside. *Cancellation*: none. @throws what a write throws. */
+  /** Ends a job that was set aside. *Cancellation*: none. @throws the error of a write. */
   async endSetAside(handle: string, outcome: string): Promise<void> {
     const shard = this.#sureShard(this.#shardOf(handle))
     if (!shard.setAside.has(handle)) return
@@ -383,7 +383,7 @@ export class AcknowledgedJobs implements RunningService {
     shard.setAside.delete(handle)
   }
 
-  /** Ends a job that waits for a server which has its version. *Cancellation*: none. @throws what a write throws. */
+  /** Ends a job that waits for a server which has its version. *Cancellation*: none. @throws the error of a write. */
   async endWaiting(handle: string, outcome: string): Promise<void> {
     const shard = this.#sureShard(this.#shardOf(handle))
     const entry = shard.entries.get(handle)
@@ -538,7 +538,7 @@ export class AcknowledgedJobs implements RunningService {
     return this.#options.shardOf?.(handle) ?? shardOf(handle, this.#options.shards)
   }
 
-  /** Starts what may start: one entry, or all of the shard. */
+  /** Starts jobs that may start: one entry, or all of the shard. */
   #startReady(shard: ShardJobs, only?: Entry): void {
     const { ownership } = this.#options
     if (!this.#life.isRunning || !ownership.trusts(shard.grant.shard)) return

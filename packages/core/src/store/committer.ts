@@ -211,7 +211,7 @@ export class Committer<R> implements RunningService {
     }
   }
 
-  /** Never rejects: what goes wrong is the answer of its writes. */
+  /** Never rejects: errors are the answers of its writes. */
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const giveUpAt = this.#clock.now() + this.#giveUpAfter
@@ -388,15 +388,15 @@ export class Committer<R> implements RunningService {
   }
 }
 
-/** Settled: what waits for it happens when the code that runs now has finished. */
+/** Settled: its reactions run when the current code has finished. */
 const sent = Promise.resolve()
 
-/** The rows are not what the database can hold: nothing of them was written, and sending them again is useless. */
+/** The database cannot hold the rows: none of them was written, and sending them again is useless. */
 function isOfRows(error: unknown): boolean {
   return isError(error, 'HDL_BAD_OPTION') || isError(error, 'HDL_ROW_REFUSED')
 }
 
-/** The file was deleted or replaced: what a fence would read in it says nothing. */
+/** The file was deleted or replaced: a fence read from it means nothing. */
 function isGone(error: unknown): boolean {
   return isError(error, 'HDL_JOURNAL_GONE')
 }

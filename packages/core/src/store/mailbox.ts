@@ -111,7 +111,7 @@ export class Mailbox<R> implements Service {
     this.#timer?.cancel()
     if (this.#reading === undefined) return
     const { clock } = this.#options
-    // It never fails, and what is cut off here ends by itself (M1).
+    // It never fails, and a read cut off here ends by itself (M1).
     await waitFor(this.#reading, 'The last read', clock, { signal: enough }).catch(() => undefined)
   }
 
@@ -152,7 +152,7 @@ export class Mailbox<R> implements Service {
       const messages = await database.messages([...grants.keys()])
       await Promise.all(messages.map((message) => this.#take(message, grants.get(message.shard)!)))
     } catch {
-      // Not read, refused or unknown: what is still posted is read again.
+      // Not read, refused or unknown: messages still posted are read again.
     }
   }
 

@@ -15,8 +15,8 @@
  *  O2  A shard that was lost is reported lost before it is reported acquired again.
  *  O3  A grant that was released is never taken back from a renewal's answer: the release may still be on
  *      its way.
- *  O4  Calls to the database follow each other. The answer of a call that was given up is ignored; what the
- *      call did is learnt from the next renewal.
+ *  O4  Calls to the database follow each other. The answer of a call that was given up is ignored; the
+ * effect of the call is learnt from the next renewal.
  */
 import { checkDuration } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
@@ -36,7 +36,7 @@ export interface OwnershipOptions {
   readonly margin?: number
   /** Milliseconds between renewals; a server that is not alone renews with every scan. Default 2,000. */
   readonly renewEvery?: number
-  /** Milliseconds between two looks for shards to acquire. Default 1,000. */
+  /** Milliseconds between two searches for shards to acquire. Default 1,000. */
   readonly scanEvery?: number
   /** How many shards there are. Default 256. */
   readonly shards?: number
@@ -114,7 +114,7 @@ export class Ownership implements Service {
   /**
    * Hands all shards over. Stopping twice, or before the start, is harmless.
    *
-   * *Cancellation*: it ends at the deadline; what was not handed over is acquired by another server when
+   * *Cancellation*: it ends at the deadline; other shards are acquired by another server when
    * the lease runs out.
    */
   stop(options: StopOptions = {}): Promise<void> {

@@ -5,7 +5,7 @@
  *
  *  S1  A role knows a shard only between acquired() and lost(), and writes with the given grant.
  *  S2  Roles are added before the start: each is notified of every shard.
- *  S3  stop() hands the shards over before it ends group commit: what a role writes meanwhile is refused, not lost.
+ *  S3  stop() hands the shards over before it ends group commit: writes of a role in between are refused, not lost.
  */
 import { HeddleError } from '../errors.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
@@ -19,7 +19,7 @@ import { shardCount, shardOf } from './shard-of.ts'
 
 /** A role whose state is kept in memory by the owner of a shard. Called on the loop. Must not throw. */
 export interface ShardRole {
-  /** The shard is this server's: read what an earlier owner left, then continue it. */
+  /** The shard belongs to this server: read the rows of an earlier owner, then continue its work. */
   acquired(grant: Grant): void
   /** The shard is not this server's any more: discard its state, abort its attempts. */
   lost(grant: Grant): void
@@ -121,13 +121,13 @@ export class Shards implements Service {
   /**
    * Hands all shards over, then ends group commit. It can be started again.
    *
-   * *Cancellation*: it ends at the deadline; what was not handed over is free when the lease runs out.
+   * *Cancellation*: it ends at the deadline; other shards are free when the lease runs out.
    */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#life.stop(options)
   }
 
-  /** The right to write what has this name (a run, a handle, a campaign). @throws `HDL_NOT_OWNER`. */
+  /** The right to write things with this name (a run, a handle, a campaign). @throws `HDL_NOT_OWNER`. */
   grantOf(name: string): Grant {
     const shard = shardOf(name)
     const epoch = this.ownership.trusts(shard) ? this.ownership.epochOf(shard) : undefined

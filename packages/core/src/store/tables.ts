@@ -1,5 +1,5 @@
 /**
- * Tables of roles: a role declares what it stores, and every database stores it in the same way.
+ * Tables of roles: a role declares its tables, and every database stores it in the same way.
  *
  * A role without SQL of its own: its state is records with an id in declared tables. There are two ways to write one.
  *

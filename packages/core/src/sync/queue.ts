@@ -9,10 +9,10 @@
  *  Q2  A putter waits only while the queue is full; a getter waits only while it is empty. What
  *      frees a slot lets in the putter that waited longest in the same step.
  *  Q3  Order of service as in `kernel/rank.ts`: first come first served inside a priority.
- *  Q4  Idle means: nothing queued and every ticket finished. Nothing else is counted, so what was
- *      never queued, or was removed, can never keep `waitIdle()` waiting.
+ *  Q4  Idle means: nothing queued and every ticket finished. Nothing else is counted, so an item that was
+ * never queued, or was removed, can never keep `waitIdle()` waiting.
  *  Q5  Removing and moving are O(1): an item knows its place.
- *  Q6  After `close()` no caller waits: what is queued can be taken, then takers get `HDL_CLOSED`.
+ *  Q6  After `close()` no caller waits: queued items can be taken, then takers get `HDL_CLOSED`.
  *
  * Prior art: asyncio.Queue has no remove, and its `join()` hangs when one `task_done()` is missed,
  * which cancellation makes easy. Here `take()` gives a ticket that is

@@ -1,5 +1,5 @@
 /**
- * Structured concurrency: what is started inside a scope ends inside it.
+ * Structured concurrency: tasks started inside a scope end inside it.
  *
  *   open ──cancel, failed child, signal, deadline──▶ stopping
  *     │                                                 │
@@ -21,7 +21,7 @@
  * the block ended by an error, so with `await using` a block that throws waits for its children and
  * does not cancel them: `withScope()` runs the block as a child and has no such gap.
  *
- * Known limit: what an abandoned child does later is not reported.
+ * Known limit: later errors of an abandoned child are not reported.
  */
 import {
   HeddleError,

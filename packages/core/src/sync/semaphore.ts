@@ -16,7 +16,7 @@
  *  S6  A caller waits only while permits are out.
  *
  * The order is that of `kernel/rank.ts`: urgent first, with aging, so that a stream of priority 0
- * delays the others by a bounded time. It is fixed on arrival, so nothing has to be looked at again
+ * delays the others by a bounded time. It is fixed on arrival, so nothing has to be checked again
  * while time passes: only a release or a leaving waiter can let a caller in.
  */
 import { HeddleError, cancelled } from '../errors.ts'

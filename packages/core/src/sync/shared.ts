@@ -21,7 +21,7 @@
  *  H4  A slot is in the map exactly while a caller asks for it, uses it, or something is under way. Whoever
  *      asks in that time waits in this slot, never in a second one.
  *  H5  Who aborts leaves alone. When the last asker leaves during the open, the open sees it by its
- *      signal, and what it opens anyway is closed.
+ *      signal, and a resource that it still opens is closed.
  *  H6  Each error of a close is reported once: to the lease whose disposal waits for that close,
  *      otherwise to `onCloseError`, otherwise by `close()`.
  *

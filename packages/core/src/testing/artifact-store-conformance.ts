@@ -298,7 +298,7 @@ const cases: readonly ArtifactCase[] = [
     },
   },
   {
-    title: 'F6: an upload that was cut is resumed from what was received, also by another process',
+    title: 'F6: an upload that was cut resumes after the received bytes, also by another process',
     run: async (under) => {
       const bytes = Buffer.from(Array.from({ length: 2 * pieceBytes + 100 }, (_, i) => i % 251))
       const upload = uploadOf(bytes)

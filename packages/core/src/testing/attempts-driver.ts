@@ -25,7 +25,10 @@ export interface AttemptsDriver extends AsyncDisposable {
   readonly clock: VirtualClock
   /** Whether a job that succeeds without a word leaves no rows in the journal, as one that a server has acknowledged. */
   readonly isQuiet?: boolean
-  /** Waits until what jobs did has arrived where attempts are counted, and what may start there has started: for jobs elsewhere. */
+  /**
+   * Waits until the events of jobs have reached the counters of attempts, and waiting attempts have started: for jobs
+   * elsewhere.
+   */
   arrived?(): Promise<void>
   /** Starts the jobs, in this order, with `null` as input. Called once. */
   start(): Promise<readonly StartedJob[]>

@@ -20,7 +20,7 @@ export const threadJob = job(
   },
 )
 
-/** Throws what must not be tried again. */
+/** Throws an error that must not be retried. */
 export const finalThreadJob = job(
   { name: 'final-in-a-thread', place: 'thread', module: import.meta.url, retries: 2 },
   (_: unknown, { attempt, log }) => {
@@ -29,7 +29,7 @@ export const finalThreadJob = job(
   },
 )
 
-/** Logs what is not text. */
+/** Logs values that are not text. */
 export const loggingThreadJob = job(
   { name: 'logs-in-a-thread', place: 'thread', module: import.meta.url },
   (_: unknown, { log }) => {

@@ -55,7 +55,7 @@ async function* inPieces(
 }
 
 const cases: Record<string, (open: TierFactory) => Promise<void>> = {
-  'returns what was written, with all its metadata': async (open) => {
+  'returns the written value, with all its metadata': async (open) => {
     const tier = await open({ maxBytes: ample })
     assert.equal(await tier.read('key'), undefined)
     assert.equal(await tier.peek('key'), undefined)
@@ -172,7 +172,7 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
   'T4: stays within its bytes; the oldest leave, and are counted': async (open) => {
     const tier = await open({ maxBytes: 100_000 })
     for (let i = 0; i < 25; i++) {
-      // Eleven fit, also where an entry counts with what it takes besides its bytes.
+      // Eleven fit, also where an entry counts with its overhead.
       await tier.write(`key ${i}`, bytes(8_400, i))
       assert.ok(tier.stats().bytes <= 100_000)
     }

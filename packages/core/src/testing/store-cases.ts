@@ -78,7 +78,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: 'C1: without a lease a server acquires nothing; with one it keeps what it has',
+    title: 'C1: without a lease a server acquires nothing; with one it keeps its shards',
     async run(store) {
       const database = await store.connect()
       assert.deepEqual(await database.acquire('a', 5), [])
@@ -292,7 +292,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: 'D4: a fence and a commit at the same moment agree about what was written',
+    title: 'D4: a fence and a commit at the same moment agree about the written rows',
     async run(store) {
       const [database, other] = [await store.connect(), await store.connect()]
       const { grants } = await ownerOf(database)
@@ -304,7 +304,7 @@ export const storeCases: readonly StoreCase[] = [
           other.fence(session),
         ])
         assert.ok(fence.status === 'fulfilled')
-        // The answer of a commit that came too late may be lost; what the fence says is never wrong.
+        // The answer of a late commit may be lost; the answer of a fence is never wrong.
         if (commit.status === 'fulfilled') assert.equal(fence.value.last, 1)
         else assert.equal(fence.value.last, 0)
         assert.equal((await other.fence(session)).last, fence.value.last)
@@ -338,7 +338,7 @@ export const storeCases: readonly StoreCase[] = [
   },
   {
     title:
-      'A5: open jobs are read in the order of their acknowledgement, with what is known of them',
+      'A5: open jobs are read in the order of their acknowledgement, with all their data',
     async run(store) {
       const [database, reader] = [await store.connect(), await store.connect()]
       const { grants, session } = await ownerOf(database)
@@ -419,7 +419,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: 'A1: what a caller hands in is stored as it is: any text, any bytes',
+    title: 'A1: data from a caller is stored unchanged: any text, any bytes',
     async run(store) {
       const database = await store.connect()
       const { grants, session } = await ownerOf(database)

@@ -7,8 +7,8 @@ import { caseTables, tableCases } from './table-cases.ts'
 /** A store that a test makes, connects to as often as it likes, and drops. It has 256 shards. */
 export interface StoreUnderTest extends AsyncDisposable {
   /**
-   * Connects as another process would, with these tables, or with those of the first connection. The store closes what
-   * it has connected.
+   * Connects as another process would, with these tables, or with those of the first connection. The store closes its
+   * connections.
    */
   connect(tables?: readonly AnyTable[]): Promise<StoreDatabase>
 }

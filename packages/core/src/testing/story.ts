@@ -24,7 +24,7 @@ interface Extra {
   readonly value?: unknown
 }
 
-/** Milliseconds since the start, and what happened then. */
+/** An event, with the milliseconds since the start. */
 export type StoryRow =
   | readonly [at: number, node: string, state: NodeState, extra?: Extra]
   | readonly [at: number, state: RunState]

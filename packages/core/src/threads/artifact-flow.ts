@@ -13,7 +13,7 @@
  * Invariants, quoted by the tests:
  *  A1  The loop holds at most `window` pieces of each artifact.
  *  A2  A job that has returned ends when its artifacts have; one that has thrown does not wait for them.
- *  A3  When the job leaves its thread, however it does, what the store still reads of it ends with an error.
+ *  A3  When the job leaves its thread, however it does, the store's reads of its artifacts end with an error.
  */
 import type { Transferable } from 'node:worker_threads'
 import type { ArtifactContent, ArtifactInfo } from '../artifacts/artifact-store.ts'
@@ -224,7 +224,7 @@ class Feed implements AsyncIterable<Uint8Array> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     for (;;) {
-      // An error goes before what is left: it will not become an artifact.
+      // An error goes before the remaining pieces: it will not become an artifact.
       if (this.#end?.error !== undefined) throw this.#end.error as Error
       const piece = this.#pieces.shift()
       if (piece !== undefined) {

@@ -8,7 +8,7 @@ import { isCancelled, type Ticket } from './task-ownership.ts'
 /** The calls that a context makes to its thread. */
 export interface ContextHost {
   readonly words: Int32Array
-  /** Takes in what the loop has sent. */
+  /** Reads messages of the loop. */
   readMail(): void
   /** Sends a line to the loop. */
   log(ticket: Ticket, text: string): void

@@ -13,7 +13,7 @@ import {
  *
  * Structured clone keeps the message and stack of the built-in classes and drops the rest: own
  * fields such as `code`, names of subclasses, and everything when one field cannot be cloned. Here
- * an error is taken apart instead, so that what can be sent is sent, and one bad field costs only
+ * an error is taken apart instead, so that its cloneable fields are sent, and one bad field costs only
  * itself.
  */
 export interface ErrorWire {
@@ -144,7 +144,7 @@ function putTogether(wire: ErrorWire): unknown {
   return Object.assign(error, wire.fields)
 }
 
-/** The message of what was thrown as a part of our own sentence: without its full stop. */
+/** The message of an error as a part of our own sentence: without its full stop. */
 export function clause(thrown: unknown): string {
   return describe(thrown).replace(/\.$/, '')
 }

@@ -23,15 +23,15 @@ const mostCopied = 2 * 2 ** 20
 /** Bytes of an encoded value at most: one that is larger holds the same objects over and over. */
 const mostEncoded = 2 ** 30
 
-/** Copied between two looks at the clock. */
+/** Bytes copied between two readings of the clock. */
 const copyStep = 2 ** 20
 
 /** Fields of a value in which buffers are looked for: enough for `{ width, height, data }`. */
 const mostFields = 16
 
 /**
- * Whether cloning a value would take long, bytes left out. Looks at no more than `mostCloned` values.
- * One that cannot be looked at, such as a getter that throws, is left to the clone, which says so.
+ * Whether cloning a value would take long, bytes left out. Reads no more than `mostCloned` values.
+ * An unreadable value, such as a getter that throws, is left to the clone, which says so.
  */
 export function isLarge(value: unknown): boolean {
   try {
@@ -147,7 +147,7 @@ export function bulkOf(input: unknown): Bulk | undefined {
   }
 }
 
-/** An input on its way to a thread, with what is moved there. No one else has the buffers. */
+/** An input on its way to a thread, with its transfer list. No one else has the buffers. */
 export interface CarriedInput {
   readonly input: unknown
   readonly isEncoded: boolean
@@ -181,7 +181,7 @@ function isLargeBytes(value: unknown): value is ArrayBuffer | ArrayBufferView {
   )
 }
 
-/** The value itself, or what is in its fields when it is a plain object or a short array. */
+/** The value itself, or its fields when it is a plain object or a short array. */
 function fieldsOf(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   if (Array.isArray(value)) return value.length > mostFields ? [] : value

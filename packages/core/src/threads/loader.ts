@@ -15,7 +15,7 @@ import { clause } from './error-wire.ts'
  * A job is handed out when it is defined and its module is not `evaluating` any more. Being defined
  * is not enough: a job may use a constant that stands below it in the file, or one that a
  * top-level await fills. A module that stays `evaluating` longer than the limit (a main program
- * that waits for a signal, a server that is awaited) gives out what it has defined by then.
+ * that waits for a signal, a server that is awaited) provides the jobs it has defined by then.
  *
  * Known limit: everything a main program does before it reaches run() happens in each thread too.
  */
@@ -54,7 +54,7 @@ export class Loader {
     })
   }
 
-  /** A main program has reached run(): what is being evaluated now gets no further. */
+  /** A main program has reached run(): its evaluation goes no further. */
   park(): void {
     for (const load of this.#loads.values()) if (load.state === 'evaluating') load.state = 'parked'
     this.#check()

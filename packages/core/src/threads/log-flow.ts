@@ -111,7 +111,7 @@ export class LogWriter {
     }
   }
 
-  /** Posts what is waiting: when a job ends, and when the thread returns to its event loop. */
+  /** Posts waiting lines: when a job ends, and when the thread returns to its event loop. */
   flush(): void {
     this.#noteDropped()
     if (this.#lines.length === 0) return

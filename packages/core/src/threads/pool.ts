@@ -29,8 +29,8 @@
  *  P6  A thread is ended only for the task that it is running then.
  *
  * Prior art: piscina and tinypool (one task per thread), poolifier (work stealing by copying queues
- * over the loop), the stealing half of a victim's queue of Cilk and Go. Figures and what was
- * rejected: docs/decisions/0020 to 0023.
+ * over the loop), the stealing half of a victim's queue of Cilk and Go. Figures and rejected
+ * designs: docs/decisions/0020 to 0023.
  *
  * Known limits: see docs/design/threads.md.
  */
@@ -188,7 +188,7 @@ const endLimit = 2000
 
 /**
  * Milliseconds of a turn of the event loop that the pool uses before timers and sockets have theirs. Node delivers
- * up to 1000 messages before it looks at them, and each message leads to new tasks that lead to new messages: a pool
+ * up to 1000 messages before it reads them, and each message leads to new tasks that lead to new messages: a pool
  * that always sends at once holds up everything else for 200 ms.
  */
 const turnBudget = 2
@@ -325,8 +325,8 @@ export class ThreadPool implements RunningService, AsyncDisposable {
    *
    * *Cancellation*: a waiting task leaves at once and never starts. A running job sees it by
    * `ctx.cancelled` and `ctx.signal`; the promise settles when it has stopped, or when its thread
-   * has been ended after `grace`. Its result is discarded. A reason that is a Heddle error is
-   * what the promise rejects with.
+   * has been ended after `grace`. Its result is discarded. If the reason is a Heddle error,
+   * the promise rejects with it.
    *
    * *Fairness*: first come, first started.
    */
@@ -555,7 +555,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
   /**
    * The best thread for a task: one that is ready and idle; else the one with the least work that
    * takes it behind that; else one that is still starting. When none is idle another is started,
-   * which then takes over what waits behind others.
+   * which then takes over tasks that wait behind others.
    */
   #choose(task: Task): Thread | undefined {
     const load = task.currentLoad()
@@ -611,7 +611,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     }
   }
 
-  /** The job in front runs much longer than expected: what is behind it need not wait for it. */
+  /** The job in front runs much longer than expected: jobs behind it need not wait for it. */
   #takeBackLate(now: number): void {
     for (const thread of this.#threads) {
       const { first } = thread.tasks
@@ -634,7 +634,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     }
   }
 
-  /** P5: an idle thread takes over half of what waits in the thread with the most work. */
+  /** P5: an idle thread takes over half of the tasks that wait in the thread with the most work. */
   #feedIdle(): void {
     for (const idle of this.#threads) {
       if (!idle.isIdle || idle.isRetiring || idle.state !== 'ready') continue
@@ -901,7 +901,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     afterReactions(() => this.#offerRoom())
   }
 
-  /** The time in which what is admitted now will be worked off, from the measured run times. */
+  /** The time in which the admitted work will be done, from the measured run times. */
   #retryAfter(): number {
     if (this.#runs === 0) return unmeasuredRetryAfter
     return Math.max(1, Math.ceil((this.#unsettled * this.#meanRun) / this.#limit))

@@ -5,7 +5,7 @@ import workerThreads, { type Transferable } from 'node:worker_threads'
 /** Below this a copy is as fast as a transfer, and leaves the job's own buffer alone. */
 const leastTransferred = 16 * 1024
 
-/** Fields of a result that are looked at: enough for `{ width, height, data }`. */
+/** Fields of a result that are searched: enough for `{ width, height, data }`. */
 const mostFields = 16
 
 /** The buffer of a value that covers all of it, when giving it away pays. */

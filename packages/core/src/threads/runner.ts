@@ -3,11 +3,11 @@
  *
  * Invariants, quoted by the tests:
  *  R1  At most one job runs at a time, so an end of the thread is the fault of exactly one job.
- *  R2  A job starts only after claim() succeeded: what the loop has taken back never runs here.
+ *  R2  A job starts only after claim() succeeded: a task taken back by the loop never runs here.
  *  R3  A result is posted when its job ends. Collecting results for 50 µs would give twice the
  *      calls per second, but a finished result would then wait behind a job that runs for seconds.
  *  R4  Between two jobs the thread is in its own event loop or about to be: it does not block on
- *      shared memory there, so what a job left behind (a write to stdout, a closing socket) continues.
+ *      shared memory there, so leftovers of a job (a write to stdout, a closing socket) continue.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { receiveMessageOnPort, type Transferable } from 'node:worker_threads'
@@ -115,7 +115,7 @@ export class Runner {
     }
   }
 
-  /** Runs what is in the mail until it is empty or a job has to be waited for. */
+  /** Runs the mail until it is empty or a job has to be awaited. */
   #pump(): void {
     while (this.#current === undefined && this.#mail.length > 0 && !this.#isRetiring) {
       const batch = this.#mail[0]!

@@ -7,14 +7,14 @@ import type { Transferable } from 'node:worker_threads'
  *
  * A web stream can be transferred: the thread asks for one chunk at a time, so the source is read
  * no faster than the job reads. But when the thread ends, Node does not tell the source, which then
- * stays locked for ever. So what is transferred is a relay, and the source is cancelled when the
+ * stays locked for ever. So a relay is transferred, and the source is cancelled when the
  * job ends, in whatever way, without having read all of it.
  */
 export interface CarriedStreams {
   /** The input with relays in the place of its streams. */
   readonly input: unknown
   readonly transfer: readonly Transferable[]
-  /** Cancels what was not read. */
+  /** Cancels the unread part. */
   end(reason: unknown): void
 }
 
@@ -58,7 +58,7 @@ function relay(source: ReadableStream): Relay {
 /** Streams deeper in the input than this are not found. */
 const deepest = 4
 
-/** Members of one array or object that are looked at. */
+/** Members of one array or object that are searched. */
 const widest = 256
 
 function isPlain(value: object): boolean {

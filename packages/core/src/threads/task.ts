@@ -27,7 +27,7 @@ export class Task implements ListItem<Task>, Due {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 
-  /** Called with what the job logs. */
+  /** Called with the log lines of the job. */
   onLog: ((text: string) => void) | undefined
   /** Called with the progress of the job. */
   onProgress: ((fraction: number, text?: string) => void) | undefined

@@ -217,7 +217,7 @@ export class Thread {
     for (const task of this.tasks) this.#withdraw(task)
   }
 
-  /** Sends what was given since the last flush. */
+  /** Sends the tasks given since the last flush. */
   flush(): void {
     if (this.tasks.size === 0) this.#letProcessEnd()
     const waiting = this.#outbox.length
@@ -246,7 +246,7 @@ export class Thread {
     this.#read()
   }
 
-  /** Reads a message that Node has delivered, and what else has arrived with it. */
+  /** Reads a message that Node has delivered, and the others that have arrived with it. */
   #read(first?: ResultMessage | Notice): void {
     const startedAt = this.#host.clock.now()
     let record = first === undefined ? undefined : this.#accept(first)
@@ -323,7 +323,7 @@ export class Thread {
     if (task.streams !== undefined) transfer.push(...task.streams.transfer)
     this.#port.postMessage(fieldsOf(task, task.input), transfer)
     task.isPosted = true
-    // Held no longer than needed: it may be large, and what was moved is empty.
+    // Held no longer than needed: it may be large, and transferred memory is empty.
     if (task.isPinned) task.input = undefined
   }
 

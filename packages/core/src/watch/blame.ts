@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 const labels = new AsyncLocalStorage<string>()
 let watches = 0
 
-/** Whether a {@link LoopWatch} runs in this thread: what is only made for its labels can be left out otherwise. */
+/** Whether a {@link LoopWatch} runs in this thread: objects made only for its labels can be left out otherwise. */
 export function isWatching(): boolean {
   return watches > 0
 }

@@ -39,7 +39,7 @@ export function shortenStack(sites: readonly CallSiteObject[], limit: number): S
     // Code without a file is the watchdog's question itself, or was made by eval().
     if (user.length === 0 && file.startsWith(nativeCalls)) isReturning = true
     if (file === '' || file.startsWith(ownFolder)) continue
-    // Only what stands above the user's code: below it is how Node called it.
+    // Only frames above the user's code: the frames below show how Node called it.
     if (user.length === 0 && file.startsWith('node:')) inNode = true
     if (file.startsWith('node:internal')) continue
     if (file.startsWith('node:')) node.push(format(site))

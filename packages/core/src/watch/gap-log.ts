@@ -31,7 +31,7 @@ export interface LoopGap {
   readonly stack: readonly string[]
   /**
    * Whether label and stack were taken while the loop was stuck. False when it was inside native
-   * code that cannot be interrupted: they were taken right after it and may belong to what came next.
+   * code that cannot be interrupted: they were taken right after it and may belong to the next work.
    */
   readonly certain: boolean
 }
@@ -186,7 +186,7 @@ export class GapLog {
  * The time in which the machine kept the thread waiting.
  *
  * Where the system counts the time in the run queue, that is the figure: a thread that sleeps in a
- * system call is not in it. Elsewhere it is what the busy time has over the time on a processor,
+ * system call is not in it. Elsewhere it is the busy time minus the time on a processor,
  * unless the code was inside a function of Node, such as `execFileSync`, that sleeps by itself.
  *
  * When no code was found on the stack, or only some that may have come later, nothing is known that

@@ -123,7 +123,7 @@ export class LoopWatch implements Service, AsyncDisposable {
   #watchdog: Watchdog | undefined
   #natives: Disposable | undefined
   #collector: Collector | undefined
-  /** Gaps of which it is not known yet what the collector took. */
+  /** Gaps for which the collector's share is not known yet. */
   readonly #unreported = new Set<UnreportedGap>()
   #evidence: Evidence | undefined
   #blindness: string | undefined = 'the watch has not been started'
@@ -203,7 +203,7 @@ export class LoopWatch implements Service, AsyncDisposable {
   /** Runs as an interrupt in the middle of the stuck code: it only takes notes. */
   #look(beat: number): void {
     if (this.#watchdog?.beats !== beat || this.#beat === undefined) return
-    // A native call that was the cause has said so: this is what came after it.
+    // The causing native call has reported itself: this evidence came later.
     if (this.#evidence !== undefined) return
     const overdue = this.#beat.elapsed() - this.#patience
     const { frames, inNode, isReturning } = currentStack(this.#depth)

@@ -3,7 +3,7 @@
  *
  * V8 answers the watchdog's question at the next call of a JavaScript function or the next turn of
  * a loop. After `JSON.parse` or `readFileSync` that may be in other code: the caller has returned,
- * and what runs next would be blamed. So while a watch runs, the functions that can block for long
+ * and the next code would be blamed. So while a watch runs, the functions that can block for long
  * are replaced by ones that call the original and then look whether the watchdog is waiting. The
  * caller is still on the stack then. It costs a read of shared memory for each call.
  *

@@ -1,5 +1,5 @@
 /**
- * The watchdog's thread: sleeps until the loop's next beat, and looks at the loop when it is late.
+ * The watchdog's thread: sleeps until the loop's next beat, and samples the loop when it is late.
  *
  * It has no clock. It sleeps on the word that the beat changes, so that "late" is the sleep's own
  * timeout, and costs one wake-up per beat.
@@ -9,7 +9,7 @@
  * one's too. Nothing is ever paused, so nothing can be left paused, and no port is opened. Prior
  * art pauses the main thread with the debugger instead: docs/decisions/0030 compares the two.
  *
- * It connects for each look: with a session that stays open, process.exit() would print "Waiting
+ * It connects for each sample: with a session that stays open, process.exit() would print "Waiting
  * for the debugger to disconnect". Connecting takes half a millisecond.
  */
 import { Session } from 'node:inspector/promises'

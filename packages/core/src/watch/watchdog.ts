@@ -22,7 +22,7 @@ const looks: Map<number, Look> = ((globalThis as Record<symbol, unknown>)[
   Symbol.for('heddle.watch')
 ] ??= new Map()) as Map<number, Look>
 
-/** The thread that looks at the loop while it is stuck, seen from the loop. */
+/** The thread that samples the loop while it is stuck, seen from the loop. */
 export class Watchdog {
   readonly #words = new Int32Array(new SharedArrayBuffer(wordCount * Int32Array.BYTES_PER_ELEMENT))
   readonly #onStarted: (blindness: string | undefined) => void

@@ -439,7 +439,7 @@ test('S96 drain and resume twice: no doubled starts', async () => {
 test('I7: a queue of tiny work lets timers and sockets have their turn', async () => {
   class TickingClock extends VirtualClock {
     #ticks = 0
-    /** Every look at the clock takes a millisecond. */
+    /** Every reading of the clock takes a millisecond. */
     override now(): number {
       return this.#ticks++
     }

@@ -116,7 +116,7 @@ test('F2: long work counts as long as it runs, so permits are shared, not starts
     add(long)
     add(short)
   }
-  // Four run; what the short tenant starts ends at once, what the long one starts stays.
+  // Four run; jobs of the short tenant end at once, jobs of the long one stay.
   for (let i = 0; i < 4; i++) start()
   assert.deepEqual([long.running, short.running], [2, 2])
   for (let i = 0; i < 10; i++) {

@@ -36,7 +36,7 @@ export class Entry implements Attemptable, ListItem<Entry> {
   }
 }
 
-/** One kind of permit, first come first served. It refuses to give back what was not taken. */
+/** One kind of permit, first come first served. It refuses to take back permits that were not taken. */
 export class FifoRoom implements WaitingRoom<Entry> {
   readonly line = new LinkedList<Entry>()
   capacity: number
@@ -109,7 +109,7 @@ export interface KitOptions {
   readonly retryBaseDelay?: number
 }
 
-/** A runner on virtual time that writes down what it reports. */
+/** A runner on virtual time that records its reports. */
 export class Kit {
   readonly clock = new VirtualClock()
   readonly room: FifoRoom

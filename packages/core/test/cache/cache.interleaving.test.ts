@@ -38,7 +38,7 @@ const programs = fc.array(
 )
 const picks = fc.array(fc.nat(1000), { maxLength: 60 })
 
-/** Random programs on two keys, in random orders of what the tier does. */
+/** Random programs on two keys, in random orders of tier operations. */
 async function playRandom(numRuns: number, options: PlayOptions): Promise<void> {
   const property = fc.asyncProperty(
     programs,

@@ -330,7 +330,7 @@ test('C5: a computed value does not replace one that was set, nor come back afte
     await clock.settle()
     if (change === 'set') await cache.set('set', 'newer')
     else await cache.delete('delete')
-    // Whoever comes after the change does not get what was begun before it.
+    // A caller after the change does not get a value that was requested before it.
     const second = cache.getOrCompute(change, () => 'second')
     made.resolve('stale')
     assert.equal(await computed, 'stale', 'its own callers get it')

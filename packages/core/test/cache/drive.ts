@@ -1,11 +1,11 @@
-/** Orders in which calls of the cache and what the tier does can follow each other. */
+/** Orders in which calls of the cache and operations of the tier can follow each other. */
 import type { HeldTier } from './held-tier.ts'
 
 /** Chooses one of this many possibilities; -1 stops. */
 export type Choose = (count: number) => number
 
 export interface DriveOptions {
-  /** The tier may refuse what it is asked. */
+  /** The tier may refuse operations. */
   readonly failures?: boolean
   /** The next step may come before all reactions to the last one have run. */
   readonly impatient?: boolean
@@ -23,7 +23,7 @@ export async function react(turns = 40): Promise<void> {
 
 /**
  * Makes the calls in order, and between them lets the tier's operations happen and be answered, as
- * chosen. Gives the names of what was chosen.
+ * chosen. Returns the chosen names.
  */
 export async function drive(
   tier: HeldTier,

@@ -27,7 +27,7 @@ export class HeldOperation {
     return this.#result !== undefined
   }
 
-  /** It takes effect on the tier, or sees what the tier has now. */
+  /** It takes effect on the tier, or reads the tier's current state. */
   happen(): void {
     this.#result ??= this.#work!()
     this.#work = undefined

@@ -48,7 +48,7 @@ export function explain<S>(steps: readonly Step<S>[], initial: S): string[] | un
   return search(0, initial)
 }
 
-/** Fails with what happened when no order explains it. */
+/** Fails with the history when no order explains it. */
 export function assertExplained<S>(what: string, steps: readonly Step<S>[], initial: S): void {
   if (explain(steps, initial) !== undefined) return
   const told = steps.map((step) => `  ${step.start}–${step.end} ${step.name}`)

@@ -1,6 +1,6 @@
 /**
  * Plays a program against a cache over a held tier, in an order that is chosen step by step, and
- * checks what came out against a model of each key.
+ * checks the results against a model of each key.
  */
 import assert from 'node:assert/strict'
 import { Cache } from '../../src/cache/cache.ts'
@@ -23,7 +23,7 @@ export interface Action {
 export interface PlayOptions extends CacheOptions, DriveOptions {
   /** Keys that are on the tier, and not in memory, when it starts. */
   readonly stored?: readonly string[]
-  /** After the last choice: throw away the cache and what has not happened on the tier. */
+  /** After the last choice: throw away the cache and the pending operations of the tier. */
   readonly crash?: boolean
 }
 
@@ -113,7 +113,7 @@ class Player {
       // A value that a change has overtaken is given to its callers and not kept; but never to
       // a caller that came after that change had ended.
       if (begun === undefined || this.#hasChangedBetween(key, begun, start)) return []
-      // When the tier cannot be read, what it has is replaced.
+      // When the tier cannot be read, its value is replaced.
       const mayKeep = state === undefined || this.#options.failures === true
       return mayKeep ? [made, state] : [state]
     })
@@ -149,15 +149,15 @@ class Player {
     })
   }
 
-  /** B4: what could not be written is deleted, after others may have seen it. */
+  /** B4: a value that could not be written is deleted, after others may have seen it. */
   #lose(list: Step<Value>[], failed: Step<Value>, isOptional: boolean): void {
     const { start, end } = failed
     list.push({ name: 'lost', start, end, after: () => [undefined], isOptional, afterStep: failed })
   }
 
   /**
-   * A read may give what the tier does not have yet, and a computed value is given before the tier
-   * has it. So of what was before a crash only changes count, and only acknowledged ones must.
+   * A read may return a value that the tier does not have yet, and a computed value is given before the tier
+   * has it. So of the time before a crash only changes count, and only acknowledged ones must.
    */
   forgetReads(): void {
     for (const [key, steps] of this.steps) {
@@ -201,7 +201,7 @@ export async function play(
   }
 }
 
-/** Both tiers have what a read gives, and nothing else is left. */
+/** Both tiers have the value of a read, and nothing else is left. */
 async function checkEnd(player: Player, options: PlayOptions): Promise<void> {
   const { cache, clock, tier } = player
   for (const key of keys) {

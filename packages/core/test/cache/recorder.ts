@@ -1,6 +1,6 @@
 import type { Step } from './history.ts'
 
-/** Writes down what was asked and answered, with a clock that ticks at each of them. */
+/** Records calls and answers, with a clock that ticks at each of them. */
 export class Recorder {
   #now = 0
   /** Calls that have not ended. */
@@ -13,7 +13,7 @@ export class Recorder {
 
   /**
    * Follows a call. Until it has ended, it may or may not have had its effect.
-   * `onFailure` says what a failed call has done; it throws when the call must not fail.
+   * `onFailure` gives the effect of a failed call; it throws when the call must not fail.
    */
   follow<S, T>(
     lists: readonly Step<S>[][],

@@ -8,7 +8,7 @@ export interface Bench<V> {
   readonly cache: Cache<V>
   readonly tier: HeldTier
   readonly clock: VirtualClock
-  /** The same tier under a new cache, with what has happened so far. */
+  /** The same tier under a new cache, with its state so far. */
   restart(): Promise<Cache<V>>
 }
 

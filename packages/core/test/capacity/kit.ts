@@ -36,7 +36,7 @@ export interface ItemOptions {
   readonly isOnce?: boolean
 }
 
-/** A run without jobs: what it started is started until the test ends it. */
+/** A run without jobs: a started entry stays started until the test ends it. */
 export class FakeRun {
   readonly lanes: Lanes<Item>
   readonly started: Item[] = []
@@ -94,7 +94,7 @@ export class FakeRun {
     this.lanes.withdraw()
   }
 
-  /** Starts what can start. */
+  /** Starts all entries that can start. */
   pump(): string[] {
     const names: string[] = []
     this.#isCalled = false
@@ -107,7 +107,7 @@ export class FakeRun {
     return names
   }
 
-  /** Starts what can start, if it was called. */
+  /** Starts all entries that can start, if it was called. */
   answer(): string[] {
     return this.#isCalled ? this.pump() : []
   }

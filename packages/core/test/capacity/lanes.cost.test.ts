@@ -4,7 +4,7 @@ import { IndexedHeap } from '../../src/kernel/heap.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { FakeRun, newCapacity } from './kit.ts'
 
-/** How often heaps were asked to restore their order while `act` ran: what a start costs besides constants. */
+/** How often heaps were asked to restore their order while `act` ran: the cost of a start besides constants. */
 function heapMoves(act: () => void): number {
   // oxlint-disable-next-line typescript/unbound-method -- they are called with the heap as `this`
   const { push, remove, update } = IndexedHeap.prototype

@@ -18,7 +18,7 @@ interface Wanted {
   readonly priority: number
 }
 
-/** Runs that share a process: plays chance and checks what must hold at every moment. */
+/** Runs that share a process: plays chance and checks the invariants at every moment. */
 class World {
   readonly clock: VirtualClock
   readonly capacity: Capacity
@@ -319,7 +319,10 @@ test('K1 K2 K3 property: limits hold in run and process, nothing that could star
   )
 })
 
-/** Worlds in which runs called each other for ever, a lane walked between its gate and what it lacks, or a call was lost. */
+/**
+ * Worlds in which runs called each other for ever, a lane walked between its gate and a missing resource, or a call was
+ * lost.
+ */
 const found = [
   11_076, 27_178, 28_072, 34_962, 47_439, 68_082, 74_493, 80_556, 106_487, 151_793, 170_394,
 ]

@@ -107,7 +107,7 @@ test('H5: of two limits the smaller one counts while both servers are there', ()
 test('H1, H3: parts never exceed the limit, and leave nothing over that is wanted', () => {
   for (let limit = 1; limit <= 7; limit++) {
     for (let servers = 1; servers <= 4; servers++) {
-      // One after the other, as in the store: each sees what the others have written.
+      // One after the other, as in the store: each sees the writes of the others.
       const shares = new Map<string, Share>()
       for (let turn = 1; turn <= 8 * servers; turn++) {
         const id = `s${turn % servers}`

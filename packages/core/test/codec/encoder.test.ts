@@ -74,7 +74,7 @@ test('property: plain data is read back unchanged, however it is cut into steps'
   )
 })
 
-/** Compared by its items: assert would look at every hole. */
+/** Compared by its items: assert would read every hole. */
 function sameSparse(actual: unknown, expected: readonly unknown[]): void {
   assert.ok(Array.isArray(actual))
   assert.equal(actual.length, expected.length)

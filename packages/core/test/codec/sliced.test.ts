@@ -8,7 +8,7 @@ import type { Clock } from '../../src/kernel/clock.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { encode } from './support.ts'
 
-/** Time passes with every look at it, so that the number of slices does not depend on the machine. */
+/** Time passes with every reading, so that the number of slices does not depend on the machine. */
 function steppingClock(step: number): Clock & { turns: number } {
   let now = 0
   const clock = {

@@ -46,7 +46,7 @@ export class Terminal {
     this.#process.stdin!.write(keys)
   }
 
-  /** Waits until this has been printed after what was last waited for. */
+  /** Waits until this has been printed after the last awaited text. */
   async see(text: string): Promise<void> {
     for (;;) {
       const at = this.output.indexOf(text, this.#read)
@@ -54,7 +54,7 @@ export class Terminal {
         this.#read = at + text.length
         return
       }
-      // Not as soon as the relay has exited: what was written may still be on its way.
+      // Not as soon as the relay has exited: output may still be in flight.
       if (this.#isOver) {
         throw new Error(
           `The terminal closed without printing ${JSON.stringify(text)}:\n${this.output}`,

@@ -7,7 +7,7 @@ const skip = process.platform === 'win32' && 'Windows has no such signals'
 const events = ['exit', 'SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const listeners = (): number[] => events.map((event) => process.listenerCount(event))
 
-/** Runs the fixture until it is ready, ends it, and returns what it wrote at its end. */
+/** Runs the fixture until it is ready, ends it, and returns its final output. */
 async function end(how: string, finish: (program: Program) => void) {
   using folder = new Folder()
   await using program = new Program('guarded.ts', folder.at('log'), how)

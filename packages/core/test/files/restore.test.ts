@@ -362,7 +362,7 @@ test('close() restores everything, also a change under way, and refuses new chan
   const registry = await RestoreRegistry.open(tree.journal)
   await registry.change(tree.file(names[0]), 'first')
   const second = registry.change(tree.file(names[1]), 'second')
-  // The reservation is made after the first look at the file: wait until it counts.
+  // The reservation is made after the first check of the file: wait until it counts.
   while (registry.stats().changed < 2) await new Promise((resolve) => setImmediate(resolve))
   const closed = registry.close()
   await assert.rejects(registry.change(tree.file(names[2]), 'third'), (error) =>

@@ -1,4 +1,4 @@
-// Checked by the compiler only: a node is given what the schema of its job takes, and the function gets what it gives back.
+// Checked by the compiler only: a node takes the input type of its job's schema, and the function gets the output type.
 import { Graph, job, type InputSchema, type Job, type NodeRef } from '@heddle/core'
 
 interface Given {
@@ -55,7 +55,7 @@ export const flow = job({ name: 'flow' }, async (_: void, ctx) => {
   return sum
 })
 
-// A schema that takes what it gives back, as most do.
+// A schema whose output type is its input type, like most.
 declare const same: InputSchema<{ amount: number }>
 const pay = job({ name: 'pay', input: same }, ({ amount }) => amount)
 export const paid: Job<{ amount: number }, number> = pay

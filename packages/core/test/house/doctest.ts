@@ -3,7 +3,7 @@
  * fences that start with ```` ```ts run ````. An example that does not run is a promise that does not
  * hold. Examples of the other packages start servers and publish things; their tests do the same.
  *
- * - Public names of `@heddle/core`, what the file of the example exports, and the stand-ins of
+ * - Public names of `@heddle/core`, the exports of the example's file, and the stand-ins of
  *   doctest-names.ts need no import.
  * - `expression // => value` checks the value.
  * - An example that ends with a `throw` must throw.

@@ -77,7 +77,7 @@ test('every page of the documentation is reached from the README in two steps', 
     if (!page.endsWith('.md') || !existsSync(path.join(root, page))) continue
     for (const { target } of linksOf(page)) reached.add(target)
   }
-  // A link to a folder shows what is in it.
+  // A link to a folder shows its content.
   const folders = [...reached].filter((target) => {
     const full = path.join(root, target)
     return existsSync(full) && statSync(full).isDirectory()

@@ -118,7 +118,7 @@ interface Checked {
 }
 
 const work = job({ name: 'work' }, () => 1)
-/** Rejects with what the job throws. */
+/** Rejects with the error of the job. */
 async function inLoopJob(use: (context: LoopContext) => Promise<unknown>): Promise<void> {
   const graph = new Graph()
   graph.add(

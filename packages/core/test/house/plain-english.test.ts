@@ -20,7 +20,7 @@ function stringsOf(file: string): { readonly text: string; readonly line: number
     .map(({ 0: text, index }) => ({ text, line: source.slice(0, index).split('\n').length }))
 }
 
-/** The comments of a source file, with what is quoted in them left out. */
+/** The comments of a source file, without quoted parts. */
 function commentsOf(file: string): { readonly text: string; readonly line: number }[] {
   const source = read(file)
   const tokens =
@@ -43,7 +43,7 @@ function titlesOf(file: string): { readonly text: string; readonly line: number 
   }))
 }
 
-/** Fixtures are code of others, as analyzers and registries meet it; this file names what it bans. */
+/** Fixtures are code of others, as analyzers and registries meet it; this file names the phrases that it bans. */
 function isOurText(file: string): boolean {
   return !file.includes('/fixtures/') && !file.endsWith('house/plain-english.test.ts')
 }

@@ -30,7 +30,7 @@ export type Unplaced = HistoryEntry extends infer E
     : never
   : never
 
-/** The rows of one run, and what follows from them. */
+/** The rows of one run, and the state derived from them. */
 export class MemoryRun {
   readonly header: Pick<RunHeader, 'id' | 'key' | 'title' | 'startedAt'>
   readonly options: StoredValue

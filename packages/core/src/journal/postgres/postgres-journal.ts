@@ -78,13 +78,13 @@ export interface PostgresJournalOptions {
   readonly retryFor?: number | undefined
 }
 
-/** Milliseconds between two looks for messages of other processes. */
+/** Milliseconds between two reads of messages of other processes. */
 const readMailEvery = 1_000
 
-/** Outcomes of acknowledged jobs that one step of a prune looks at. */
+/** Outcomes of acknowledged jobs that one step of a prune reads. */
 const outcomesAtOnce = 2_000
 
-/** Milliseconds between two looks at a lease that is running out. */
+/** Milliseconds between two checks of a lease that is running out. */
 const lookAgainAfter = 250
 
 /** What `open_run_1` and `resume_run_1` answer. */
@@ -135,7 +135,7 @@ class PostgresJournal implements Journal {
   readonly #done = { rows: 0, commits: 0 }
   #mailBeat: Beat | undefined
   #isReadingMail = false
-  /** The last look for messages. Never rejects. */
+  /** The last read of messages. Never rejects. */
   #mailRead = Promise.resolve()
   /** Messages that were delivered and may not be removed yet, with their runs. */
   readonly #delivered = new Map<number, number>()
@@ -570,7 +570,7 @@ class PostgresJournal implements Journal {
         else writer.onMessage(message, id)
       }
     } catch {
-      // The database is away: the next look finds them.
+      // The database is away: the next read finds them.
     } finally {
       this.#isReadingMail = false
     }

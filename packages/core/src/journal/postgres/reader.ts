@@ -458,7 +458,7 @@ export class PostgresReader {
     }
   }
 
-  /** The rows of the parts of a node, with what they returned when that is asked for, a page at a time. */
+  /** The rows of the parts of a node, with their results if requested, a page at a time. */
   async *parts(
     id: string,
     node: string,

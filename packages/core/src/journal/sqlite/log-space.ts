@@ -1,6 +1,6 @@
 /* oxlint-disable node/no-sync -- runs in a thread of the journal, where waiting is what it is for */
 /**
- * Room in the log ahead of what is written.
+ * Room in the log ahead of the written part.
  *
  *   written ──────────────▶│◀── tripwire … end ──▶│
  *                            zeros, on the medium

@@ -1,4 +1,4 @@
-/** What the loop and the threads of a journal exchange: see sqlite/messages.ts for what is around it. */
+/** The messages between the loop and the threads of a journal: see sqlite/messages.ts for their envelopes. */
 import type { ErrorWire } from '../../threads/error-wire.ts'
 import type { BatchWire } from '../batch.ts'
 import type {
@@ -67,7 +67,7 @@ export interface Stalled {
 export type PruneWire =
   /** Removes some rows of runs, one run after the other; a run is hidden first, and its record goes last. */
   | { readonly prune: 'rows'; readonly runs: readonly number[] }
-  /** Looks at some outcomes of acknowledged jobs, those whose names come after one, and removes what is older. */
+  /** Reads some outcomes of acknowledged jobs, those whose names come after one, and removes the older ones. */
   | {
       readonly prune: 'outcomes'
       readonly after: string
@@ -82,7 +82,7 @@ export interface PruneAnswer {
   readonly more: boolean
   /** Runs, from the first on, with which it is done. */
   readonly done?: number
-  /** Outcomes that are older, and the last one that it has looked at. */
+  /** Older outcomes, and the last one that was read. */
   readonly outcomes?: number
   readonly last?: string
 }
@@ -109,7 +109,7 @@ export interface WriterData {
 export type WriterQuestion =
   /** Finds a run by its id. */
   | { readonly type: 'find'; readonly run: string }
-  /** Tries to write again what could not be written. */
+  /** Tries again to write rows that could not be written. */
   | { readonly type: 'retry' }
   /** Nothing is written any more. */
   | { readonly type: 'give up'; readonly error: ErrorWire }
@@ -120,7 +120,7 @@ export type WriterQuestion =
 
 export interface WriterAnswers {
   readonly find: FoundRun | undefined
-  /** The answers to what was kept, in order. */
+  /** The answers for the kept rows, in order. */
   readonly retry: { readonly answers: readonly WriterAnswer[] } | Stalled
   readonly 'give up': undefined
   readonly mail: readonly MailWire[]
@@ -188,7 +188,7 @@ export interface NodeResult {
   readonly value: StoredResult
 }
 
-/** A row of a part, with what it returned. */
+/** A row of a part, with its result. */
 export interface PartResult {
   readonly entry: PartEntry
   readonly value: StoredResult | undefined

@@ -1,12 +1,12 @@
 /* oxlint-disable node/no-sync -- runs in a thread of the journal, where waiting is what it is for */
 /**
- * Opening a file: what it must be before anything is read from it or written to it.
+ * Opening a file: the conditions before anything is read from it or written to it.
  *
  *   no file, or one without tables ──▶ made    (for writing)
  *   a database of ours, older ──▶ migrated     (for writing; for reading it is used as it is)
  *   … of this version ──▶ opened
  *   … newer ──▶ HDL_JOURNAL_NEWER
- *   … damaged, or not a database ──▶ HDL_JOURNAL_DAMAGED, with what can be read of it
+ *   … damaged, or not a database ──▶ HDL_JOURNAL_DAMAGED, with the readable part
  *   of another program ──▶ HDL_STORE_FAILED
  *   without tables ──▶ HDL_NO_JOURNAL          (for reading: its maker was killed, or has not made them yet)
  */
@@ -64,7 +64,7 @@ export function openForWriting(file: string, durability: Durability): DatabaseSy
   }
 }
 
-/** `checked`: this process has it open for writing, so its content has been looked at. */
+/** `checked`: this process has it open for writing, so its content has been checked. */
 export function openForReading(file: string, checked: boolean): DatabaseSync {
   if (!existsSync(file)) {
     const details = { store: file, action: 'be opened', cause: 'there is no such file' }

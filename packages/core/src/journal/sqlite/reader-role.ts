@@ -80,7 +80,7 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
   }
 
   toError(error: unknown): HeddleError {
-    // Text that is not what we wrote is as bad as a page that is not what SQLite wrote.
+    // Text in a wrong format is as bad as a damaged page.
     if (!isDamage(error) && !(error instanceof SyntaxError)) {
       return storeError(this.#data.file, 'be read', error)
     }

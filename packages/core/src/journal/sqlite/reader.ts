@@ -64,7 +64,7 @@ const sizedRows = 10_000
 /** Approximate size of a row besides its text. */
 const rowBytes = 40
 
-/** Rows that are taken in between two looks at other questions: 1 to 2 ms. */
+/** Rows that are folded between two checks for other questions: 1 to 2 ms. */
 const foldPage = 1000
 
 /** Runs of which it is remembered how many nodes are in which state, and where their results are. */

@@ -3,9 +3,9 @@
  * What can still be read of a damaged journal.
  *
  * It works on a copy, so the damaged file stays as it is, and so do the files beside it. Tables are
- * read from both ends towards the damage, the history run by run: what is lost is what lies between the
- * first and the last damaged page of a run. Positions stay what they were, so that a gap can be seen.
- * A run whose own record is lost gets one made up from its history, so that its rows can be looked at
+ * read from both ends towards the damage, the history run by run: the lost rows are those between the
+ * first and the last damaged page of a run. Positions are unchanged, so that a gap can be seen.
+ * A run whose own record is lost gets one made up from its history, so that it can be inspected
  * and resumed: there may be hundreds of runs on one page.
  *
  * A copy that is there already is not made again: a run of it may have been resumed.
@@ -43,7 +43,7 @@ export interface Saved {
 
 const nothing: Saved = { runs: 0, rows: 0, saved: undefined }
 
-/** Reads what can be read of `file`; with `mayWrite` it is written to a file beside it. */
+/** Reads the readable part of `file`; with `mayWrite` it is written to a file beside it. */
 export function salvage(file: string, mayWrite: boolean): Saved {
   const target = savedName(file)
   if (existsSync(target)) return { ...countRows(target), saved: target }
@@ -62,7 +62,7 @@ export function salvage(file: string, mayWrite: boolean): Saved {
     renameSync(draft, target)
     return { ...counts, saved: target }
   } catch {
-    // No space for a copy, or nothing in it that is a table: the damage itself is what is reported.
+    // No space for a copy, or no table in it: the damage itself is reported.
     return nothing
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
@@ -156,7 +156,7 @@ function copyTable(
     const sql = `SELECT ${columns.join()} FROM ${table} ${where} ORDER BY ${key} ${order}`
     for (const row of readable(source, sql, run === undefined ? [] : [run])) {
       try {
-        // From the other end: what is there already has been read from this side.
+        // From the other end: rows that are there already have been read from this side.
         if (insert.run(...row.map(toCell)).changes === 0 && order === 'DESC') break
       } catch {
         // A value of the wrong type: one row is lost, not those behind it.

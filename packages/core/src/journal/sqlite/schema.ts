@@ -5,7 +5,7 @@
  *   history  every row of every run: clustered by run, in order of position. Never changed
  *   result   what nodes returned, by the position of the row that it came with
  *   session  one for each process that had the journal open for writing; alive while its lock is held
- *   counter  one row: up to where positions and runs were used, and what the last vacuum has left
+ *   counter  one row: up to where positions and runs were used, and the state of the last vacuum
  *   mail     messages to the process that runs a run
  *
  * Names, not numbers, stand for nodes: rows are readable with any SQLite tool, and neither side keeps
@@ -28,7 +28,7 @@ export interface Migration {
 }
 
 /**
- * Sets the counter from what the tables hold, by one look for each run: the rows are clustered by run. For files of
+ * Sets the counter from the rows in the tables, by one query for each run: the rows are clustered by run. For files of
  * earlier versions, and for those that were saved from a damaged one, where each table may know of later numbers.
  */
 export const recount = `

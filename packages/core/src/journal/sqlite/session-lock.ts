@@ -7,8 +7,8 @@
  *  K1  A session is alive exactly while its lock is held. The system frees it when the process dies, however it
  *      dies, and not before: a process that was stopped keeps it (files/exclusive-lock.ts, docs/decisions/0033).
  *  K2  A name is used once. So a lock that can be taken belongs to a dead session for ever.
- *  K3  When the folder is deleted under a living writer, it looks dead. Its runs can then be taken over, and what
- *      it writes is refused in the transaction that would write it (store.ts).
+ *  K3  When the folder is deleted under a living writer, it looks dead. Its runs can then be taken over, and its
+ * rows are refused in the transaction that would write it (store.ts).
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ export function isSessionAlive(file: string, { lock, pid }: SessionRow): boolean
   }
 }
 
-/** Removes what a dead session has left. */
+/** Removes the files of a dead session. */
 export function removeSessionLock(file: string, { lock }: SessionRow): void {
   if (lock !== null) rmSync(lockPath(file, lock), { force: true })
 }

@@ -92,7 +92,7 @@ export async function openSqliteJournal(
 ): Promise<Journal> {
   const lease = options.readOnly ? undefined : await useWriteSide({ file, ...options })
   const journal = new SqliteJournal(file, options, lease)
-  // A writer's file has been looked at; a reader's may be damaged, newer, or not there.
+  // A writer's file has been checked; a reader's may be damaged, newer, or missing.
   if (lease === undefined) await journal.check()
   return journal
 }
@@ -421,8 +421,8 @@ class SqliteJournal implements Journal {
   }
 
   async #release(enough: AbortSignal): Promise<void> {
-    // Readers first: the last one that closes the database moves the log into it. The callers of a thread that failed have
-    // its error; what it leaves behind is repaired at the next opening.
+    // Readers first: the last one that closes the database moves the log into it. The callers of a thread that failed
+    // have its error; its leftovers are repaired at the next opening.
     const reader = await this.#reader?.catch(() => undefined)
     await reader?.stop({ signal: enough }).catch(() => undefined)
     await this.#lease?.[Symbol.asyncDispose]().catch(() => undefined)

@@ -5,7 +5,7 @@ import { retryOf } from '../retry.ts'
 import { useWriteSide } from './write-side.ts'
 
 /**
- * Opens the store in a file, in the thread that writes its journal, and makes what is missing of its tables.
+ * Opens the store in a file, in the thread that writes its journal, and makes its missing tables.
  *
  * *Cancellation*: none; it waits for the disk, and for a process that is opening the same file.
  */

@@ -5,7 +5,7 @@
  *  D2  Positions and the numbers of runs are given in the transaction that writes them, behind the last that any
  *      process has used. They grow in the file and are never used again, also after rows were removed.
  *  D3  A run is written by the session that its record names (its epoch: each start has another number). When
- *      another process has written since the last commit, that is looked at again in the transaction; rows of
+ *      another process has written since the last commit, ownership is checked again in the transaction; rows of
  *      a run that was taken are left out, and the answer says so.
  *
  * `PRAGMA data_version` tells for 1 µs whether another process has written: a process that is alone looks
@@ -13,7 +13,7 @@
  *
  * Why several rows in one statement: a call into SQLite costs as much as the row it inserts. 32 rows a
  * statement are 1.6 times as fast as one, and `json_each` is three times slower (docs/decisions/0091).
- * Smaller statements take what is left: the three rows of a node that is alone in its group are one call.
+ * Smaller statements take the rest: the three rows of a node that is alone in its group are one call.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { CountFold } from '../fold.ts'
@@ -591,7 +591,7 @@ export class JournalStore {
     for (const { run } of found) this.#countLater(run as number)
   }
 
-  /** From here on there is room in the log ahead of what is written. */
+  /** From here on there is room in the log ahead of the written part. */
   reserveLog(): void {
     const { page_size: pageSize } = this.#database.prepare('PRAGMA page_size').get()!
     // Where SQLite has its log: the name that was given may be that of a link.
@@ -669,7 +669,7 @@ export class JournalStore {
     }
   }
 
-  /** `clean`: every write has succeeded, and the next writer need not look for what was left behind. */
+  /** `clean`: every write has succeeded, and the next writer need not search for leftovers. */
   close(at: number, clean: boolean): void {
     try {
       if (!clean) return

@@ -45,7 +45,7 @@ import { storeError } from './sqlite-error.ts'
 /** The number of the store among the roles of the thread: see writer-role.ts. */
 const storeRole = 1
 
-/** Milliseconds between two looks for messages. */
+/** Milliseconds between two reads of messages. */
 const mailTime = 900
 
 /** How long to wait for another process that is opening the file, and between two tries. */
@@ -281,7 +281,7 @@ export class WriteSide {
     try {
       await this.ask({ type: 'give up', error: encodeError(failure) })
     } catch {
-      // The thread has ended, and what it kept with it.
+      // The thread has ended, and its kept rows with it.
     }
   }
 
@@ -394,7 +394,7 @@ function sidesOf(kernel: Kernel): Shared<string, WriteSide> {
       open: (key) => WriteSide.open({ ...optionsOf(key), kernel }),
       close: (side) => side.stop(),
       closeDeadline: Infinity,
-      // The rows are durable: what fails at the end is made up for at the next opening.
+      // The rows are durable: work that fails at the end is repeated at the next opening.
       onCloseError: () => undefined,
       kernel,
     })

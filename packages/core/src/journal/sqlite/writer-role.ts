@@ -40,7 +40,7 @@ import { isSessionAlive, SessionLock } from './session-lock.ts'
 import { isDamage, storeError } from './sqlite-error.ts'
 import { JournalStore } from './store.ts'
 
-/** Milliseconds between two looks at the files. */
+/** Milliseconds between two checks of the files. */
 const lookTime = 100
 
 /** Large values older than this many milliseconds have got their rows, if they ever get them. */
@@ -56,7 +56,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
   #host: StoreHost | undefined
   /** R2: why nothing is written any more. */
   #failure: HeddleError | undefined
-  /** R1: what could not be written, in order, and why. */
+  /** R1: rows that could not be written, in order, and the reason. */
   #kept: WriterChange[] = []
   #trouble: HeddleError | undefined
   #guardsValues = false
@@ -125,7 +125,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
   close(at: unknown): void {
     const store = this.#store
     this.#store = undefined
-    // The rows are durable: what fails here is made up for at the next opening.
+    // The rows are durable: work that fails here is repeated at the next opening.
     attempt(() => store?.close(at as number, this.#failure === undefined))
     // After the file: while it is closed the session is alive.
     attempt(() => this.#lock?.release())
@@ -211,7 +211,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
     this.#lock = undefined
   }
 
-  /** Throws what can never succeed; gives what may. */
+  /** Throws an error that is permanent; returns one that may pass. */
   #judge(error: unknown): HeddleError {
     const failure = storeError(this.#data.file, 'be written', error)
     if (failure.code === 'HDL_STORE_FAILED' && !isDamage(error)) return failure
@@ -252,7 +252,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
     }
   }
 
-  /** After the commit and before it is acknowledged: what was committed to a deleted file is lost. */
+  /** After the commit and before it is acknowledged: a commit to a deleted file is lost. */
   #checkFiles(changes: readonly WriterChange[], now: number): void {
     const isImportant = changes.some((each) => !('batch' in each) || each.changes.length > 0)
     const hasNewFiles =

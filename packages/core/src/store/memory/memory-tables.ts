@@ -1,4 +1,7 @@
-/** The tables of roles in memory. Each index is a sorted list: a page costs a search, the page, and what was written since the last one. */
+/**
+ * The tables of roles in memory. Each index is a sorted list: a page costs a search, the page, and the rows written
+ * since the last one.
+ */
 import { describe } from '../../errors.ts'
 import {
   checkRecord,
@@ -248,7 +251,7 @@ export class MemoryTables implements Tables {
     return this.#wallTime()
   }
 
-  /** @throws `HDL_ROW_REFUSED` for what the columns of a table cannot hold, as a database does (D6). */
+  /** @throws `HDL_ROW_REFUSED` for values that the columns of a table cannot hold, as a database does (D6). */
   check({ name }: Pick<AnyTable, 'name'>, record: StoredRecord): void {
     this.#table(name).check(record)
   }

@@ -1,4 +1,4 @@
-/** A commit as the parameters of `commit_1` and `commit_2`: columns, not rows, because arrays are what a statement can take many of. */
+/** A commit as the parameters of `commit_1` and `commit_2`: columns, not rows, because a statement takes arrays. */
 import type { SessionId, ShardBatch } from '../database.ts'
 import type { StoreRow } from '../roles.ts'
 import { checkRecord, type AnyTable, type StoredRecord, type TableList } from '../tables.ts'

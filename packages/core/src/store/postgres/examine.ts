@@ -30,7 +30,7 @@ export interface PostgresReport {
   readonly connections: PostgresConnections
   /** Milliseconds by which the clock of the server is ahead of this machine's. */
   readonly clockDifference: number
-  /** Settings under which what was committed may be lost: `fsync = off`. */
+  /** Settings under which committed data may be lost: `fsync = off`. */
   readonly risks: readonly string[]
 }
 

@@ -6,8 +6,9 @@
  * Invariants:
  *  L1  A call is one statement in one message, with bound parameters and without a name: it works behind pgbouncer in
  *      transaction mode, and the server never waits for the client inside a transaction.
- *  L2  Calls follow each other. Each ends with its rows, or with an error within `answerWithin` of its turn: a connection
- *      that does not answer is dropped, because what was sent on it is in the way of the calls behind it.
+ *  L2  Calls follow each other. Each ends with its rows, or with an error within `answerWithin` of its turn: a
+ *  connection
+ *      that does not answer is dropped, because the unanswered call blocks those behind it.
  *  L3  No error holds the address of the database.
  *  L4  A connection on which nothing is under way does not keep the process alive.
  */
@@ -109,7 +110,7 @@ export class Link {
     if (this.#current?.isBusy === true) this.#drop(this.#current)
   }
 
-  /** Ends what is under way first. Closing twice is harmless. */
+  /** Ends calls under way first. Closing twice is harmless. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true

@@ -76,7 +76,7 @@ export async function checkVersion(
   })
 }
 
-/** Makes what is missing of the tables that roles declare (T1). The tables of the store are there. */
+/** Makes the missing tables of roles (T1). The tables of the store are there. */
 export async function declareTables(
   link: Link,
   address: PostgresAddress,

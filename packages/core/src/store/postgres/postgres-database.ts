@@ -1,5 +1,5 @@
 /**
- * A store on PostgreSQL 15 or newer. Every call is one statement (L1); schema.ts has what it does.
+ * A store on PostgreSQL 15 or newer. Every call is one statement (L1); schema.ts has its SQL.
  *
  * Connections, each made when it is needed: one that writes batches, one for leases, so that a slow commit delays no
  * renewal, one for what roles read and post, one for wakes.
@@ -32,7 +32,7 @@ import { PostgresTables } from './postgres-tables.ts'
 import { rowRefusedBy } from './row-refused.ts'
 import { Wakes } from './wakes.ts'
 
-/** Commits between two looks for rows that are not needed any more. */
+/** Commits between two searches for rows that are no longer needed. */
 const sweepEvery = 1_000
 
 /** Another server has written at this moment, such as taken a name: the commit was rolled back, and is sent again. */
@@ -48,7 +48,7 @@ export interface PostgresDatabaseOptions {
   readonly kernel?: Kernel
   /** Milliseconds to wait for one answer. Default 5,000. */
   readonly answerWithin?: number
-  /** The tables of roles: what is missing of them is made. */
+  /** The tables of roles: missing ones are made. */
   readonly tables?: readonly AnyTable[]
 }
 
@@ -253,7 +253,7 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     this.#wakes.listen(onWake)
   }
 
-  /** Ends what is under way first. Closing twice is harmless. */
+  /** Ends calls under way first. Closing twice is harmless. */
   async close(): Promise<void> {
     await Promise.all([
       this.#writer.close(),

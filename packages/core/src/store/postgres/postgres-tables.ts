@@ -216,7 +216,7 @@ function fitsInOneRead(asked: readonly (readonly string[])[], next: readonly str
   return asked.reduce((sum, ids) => sum + ids.length, next.length) <= mostIds
 }
 
-/** A change sees what the ones before it have changed, so those of one record follow each other. */
+/** A change sees the effects of the changes before it, so changes of one record follow each other. */
 function fitsInOneChange(
   together: readonly (readonly ChangeRow[])[],
   next: readonly ChangeRow[],

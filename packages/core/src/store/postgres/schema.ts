@@ -4,7 +4,7 @@
  *   server    one row for each server: until when its lease lasts (docs/decisions/0170)
  *   shard     256 rows: owner and epoch. Changes only when a shard is acquired or released
  *   session   one row for each session of a server; `fenced` ends it
- *   commit    one row for each commit of a session, with what was refused in it. Inserted, not updated: a transaction
+ *   commit    one row for each commit of a session, with its refused batches. Inserted, not updated: a transaction
  *   that
  *             is kept open for minutes would keep every version of a row that each commit updates
  *   claim     names that exist once
@@ -13,13 +13,14 @@
  *   message   messages that have not been taken yet
  *
  * Every transition is one function, so it is one statement for the client: the server never waits for a client inside a
- * transaction, and a client that dies leaves no lock. Each statement inside a function sees what was committed before
- * it, so what is read after a lock was granted is current.
+ * transaction, and a client that dies leaves no lock. Each statement inside a function sees everything committed before
+ * it, so rows read after a lock was granted are current.
  *
  * Locks are taken in this order: session, server, shards by number. Functions that use `SKIP LOCKED` wait for none.
  *
- * C11: a migration never changes or drops what the version before uses. A function whose meaning changes gets a new
- * name; the old one is dropped one version later. `oldest` is the oldest version that may still work on the tables.
+ * C11: a migration never changes or drops anything that the version before uses. A function whose meaning changes gets
+ * a new name; the old one is dropped one version later. `oldest` is the oldest version that may still work on the
+ * tables.
  */
 
 import { artifactMigration } from './artifact-schema.ts'

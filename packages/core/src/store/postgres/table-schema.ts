@@ -114,7 +114,7 @@ const fromJson: Readonly<Record<ColumnType, (place: number) => string>> = {
   json: (place) => `record ->> ${place}`,
 }
 
-/** The name of a table, and of the functions for what is declared here. */
+/** The name of a table, and of the functions declared for it here. */
 export interface TableNames {
   readonly table: string
   readonly writer: string
@@ -139,7 +139,7 @@ function digest(text: string): string {
 
 const quoted = (column: string): string => `"${column}"`
 
-/** Makes what is missing of a declared table: in a transaction that holds the lock of migrations. */
+/** Makes the missing parts of a declared table: in a transaction that holds the lock of migrations. */
 export function declarationOf(declared: AnyTable): string {
   const { name, columns, indexes = [], unique = [] } = declared
   const { table, writer, taken, signature } = namesOf(declared)

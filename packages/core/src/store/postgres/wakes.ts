@@ -49,7 +49,7 @@ export class Wakes {
     })
   }
 
-  /** Another process may wait for what was posted to this shard. */
+  /** Another process may wait for messages posted to this shard. */
   announce(shard: number): void {
     if (this.#isStopped) return
     this.#announced.add(shard)

@@ -4,7 +4,7 @@ import type { Message } from '../mailbox.ts'
 import type { StoreRow } from '../roles.ts'
 import type { AnyQuery, AnyTable, TableChange } from '../tables.ts'
 
-/** Goes into a transaction with what else has come. */
+/** Goes into a transaction with the other waiting changes. */
 export type StoreChange =
   | { readonly type: 'declare'; readonly tables: readonly AnyTable[] }
   | { readonly type: 'open session'; readonly session: SessionId }

@@ -61,7 +61,7 @@ export function tableOf({ name }: AnyTable): string {
   return `${tablePrefix}${name}`
 }
 
-/** The statements that make what is missing of a declared table. `present`: the columns that it has. */
+/** The statements that make the missing parts of a declared table. `present`: its existing columns. */
 export function declarationsOf(table: AnyTable, present: ReadonlySet<string>): string[] {
   const { columns, indexes = [], unique = [] } = table
   const stored = tableOf(table)

@@ -1,6 +1,6 @@
 /**
  * A store in a file. It lives in the thread that writes the journal of that file (journal/sqlite/write-side.ts): one
- * connection, one lock for the process, and what comes together is committed together.
+ * connection, one lock for the process, and simultaneous changes are committed together.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
@@ -51,7 +51,7 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
     this.tables = new TablesInFile(link, this.#list, clock)
   }
 
-  /** Makes what is missing of the declared tables. */
+  /** Makes the missing parts of the declared tables. */
   async declare(): Promise<void> {
     await this.#change({ type: 'declare', tables: [...this.#list] })
   }

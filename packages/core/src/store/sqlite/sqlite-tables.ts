@@ -27,7 +27,7 @@ export class SqliteTables {
     this.#prepared = prepared
   }
 
-  /** Makes what is missing. In a transaction. */
+  /** Makes the missing parts. In a transaction. */
   declare(tables: readonly AnyTable[]): void {
     for (const table of tables) {
       const found = this.#database
@@ -82,7 +82,7 @@ export class SqliteTables {
     return this.#all(table, sql, values)
   }
 
-  /** T4. In a transaction: what was written before a refusal is taken back. */
+  /** T4. In a transaction: rows written before a refusal are rolled back. */
   change(
     changes: readonly TableChange[],
     tables: ReadonlyMap<string, AnyTable>,

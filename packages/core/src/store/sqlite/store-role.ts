@@ -44,7 +44,7 @@ export interface StoreHost {
   transact<T>(rows: number, work: () => T): T
 }
 
-/** Milliseconds after which what a server has left is removed. */
+/** Milliseconds after which leftovers of a server are removed. */
 const day = 86_400_000
 
 export class StoreRole implements Role<StoreQuestion, StoreChange> {
@@ -361,7 +361,7 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
   }
 }
 
-/** SQLITE_CONSTRAINT_TRIGGER: the tables have no triggers of ours, so what another made refuses every row. */
+/** SQLITE_CONSTRAINT_TRIGGER: the tables have no triggers of ours, so a foreign trigger refuses every row. */
 const byTrigger = 1811
 
 /** Result codes of SQLite for a value that cannot be held: too large, not allowed, of another type, no such place. */

@@ -35,7 +35,7 @@ export const orderCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J1: rows behind a large result keep their places, and are what they were',
+    title: 'J1: rows behind a large result keep their places and their values',
     async run(store) {
       await using journal = await store.open()
       const writer = await openRun(journal, 'r', 'a', 'b', 'c')

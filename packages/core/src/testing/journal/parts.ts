@@ -120,7 +120,7 @@ export const partCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J4: what a node says of its parent, growth, clean-up and version is kept',
+    title: 'J4: parent, growth, clean-up and version of a node are kept',
     async run(store) {
       await using journal = await store.open()
       const child = {

@@ -87,7 +87,7 @@ test('F1: rows of a killed process are removed by the next writer; its upload ca
   await assert.rejects(store.put('run-1', 'upload', '', resumed), { code: 'HDL_ARTIFACT_BUSY' })
   await place.run("UPDATE @.holder SET until = now() - interval '1 second' WHERE id <> 'pruned'")
   assert.equal(await store.received('run-1', 'upload', upload), pieceBytes)
-  // The quota has room for this only when what was half written is gone.
+  // The quota has room for this only when the half-written artifact is gone.
   await store.put('run-1', 'b', 'x'.repeat(pieceBytes))
   assert.equal(await place.count('artifact_draft'), 1)
   assert.equal(await place.count('artifact_garbage'), 0)
