@@ -154,7 +154,7 @@ function refuseSlots(limits: object): void {
   })
 }
 
-/** Makes a capacity with these options: its own checks refuse what is wrong. */
+/** Makes a capacity with these options: its own checks refuse wrong values. */
 function checkPermits({ thread, loop, fleet, resources }: ServerLimits): void {
   try {
     void new Capacity({ thread, loop, fleet, resources })

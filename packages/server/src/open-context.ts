@@ -1,4 +1,4 @@
-/** Opens what the rooms of a server are made from: store, journal, permits, threads, and the watch over the loop. */
+/** Opens the shared parts of a server's rooms: store, journal, permits, threads, and the watch over the loop. */
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { ResourceLimits } from 'node:worker_threads'

@@ -13,7 +13,7 @@ import { openSchedulesRoom } from './schedules/room.ts'
 import { Schedules } from './schedules/schedules.ts'
 import { Ticker } from './schedules/ticker.ts'
 
-/** Milliseconds between looks for runs of servers that are gone (C1). */
+/** Milliseconds between searches for runs of servers that are gone (C1). */
 const takeOverEvery = 1_000
 
 interface RunRooms {

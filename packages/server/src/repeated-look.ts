@@ -20,12 +20,12 @@ export interface RepeatedLookOptions {
   /** What has this life, for errors. */
   readonly what: string
   readonly clock: Clock
-  /** Milliseconds that stop() waits for a look under way. */
+  /** Milliseconds that stop() waits for a check under way. */
   readonly deadline: number
-  /** Milliseconds until the first look. */
+  /** Milliseconds until the first check. */
   readonly first: number
   /**
-   * Gives the milliseconds until the next look; Infinity: until a poke. Never rejects.
+   * Resolves with the milliseconds until the next check; Infinity: until a poke. Never rejects.
    *
    * *Cancellation*: the signal: it is stopped.
    */
@@ -62,7 +62,7 @@ export class RepeatedLook {
     return this.#life.start()
   }
 
-  /** Waits for the look under way. *Cancellation*: at the deadline it is left alone; its signal has aborted. */
+  /** Waits for the check under way. *Cancellation*: at the deadline it is left alone; its signal has aborted. */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#life.stop(options)
   }

@@ -1,4 +1,4 @@
-/** The options of a server, and what is checked of them before anything is opened. */
+/** The options of a server, and their checks before anything is opened. */
 import { HeddleError } from '@heddle/core'
 import {
   checkCount,
@@ -22,7 +22,7 @@ export interface ServerLog {
 }
 
 export interface ServerOptions {
-  /** Jobs and served jobs: a list, or what a module exports. When absent, the server shows runs and takes no jobs. */
+  /** Jobs and served jobs: a list, or the exports of a module. When absent, the server shows runs and takes no jobs. */
   readonly jobs?: Readonly<Record<string, unknown>> | readonly unknown[] | undefined
   /** `127.0.0.1` when absent: only this machine. */
   readonly host?: string | undefined
@@ -56,9 +56,11 @@ export interface ServerOptions {
   readonly trustedProxies?: readonly string[] | undefined
   /** Folder with the built files of the dashboard, which is at `/ui/`. When absent, the files that the package brings. */
   readonly ui?: string | undefined
-  /** The file that `heddle analyze --inventory --json` has written: the dashboard shows what runs on the loop. */
+  /**
+   * The file that `heddle analyze --inventory --json` has written: the dashboard shows the code that runs on the loop.
+   */
   readonly inventory?: string | undefined
-  /** Who a caller is and what it may do. When absent every caller may do everything. */
+  /** Identifies callers and decides their rights. When absent every caller may do everything. */
   readonly policy?: AccessPolicy | undefined
   /**
    * Which callers see why a job, the store or the server itself failed: callers that are logged in or have a token,

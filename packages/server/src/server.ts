@@ -61,13 +61,13 @@ export interface Server extends AsyncDisposable {
   readonly isLocal: boolean
   /** Whether it has no users and no tokens: every caller on this machine may do everything. */
   readonly isOpen: boolean
-  /** Names of what is served. */
+  /** Names of the served jobs. */
   readonly jobs: readonly string[]
   /** The workers of this server as a place for graphs of this process: `run(graph, { places: { fleet: server.fleet } })`. */
   readonly fleet: Place
   readonly state: ServerState
   /**
-   * Takes no new work, waits for what was admitted, then stops. At the deadline callers that still wait get an answer.
+   * Takes no new work, waits for admitted work, then stops. At the deadline callers that still wait get an answer.
    *
    * *Cancellation*: the signal counts as the deadline.
    */

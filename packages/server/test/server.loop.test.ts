@@ -32,7 +32,7 @@ test('S60 a job that blocks the loop: not ready with the cause, a log line and a
     jobs: [block],
     port: 0,
     threads: 1,
-    // Longer than what a cold start takes, and half of what the job does.
+    // Longer than a cold start, and half of the job's time.
     limits: { loopGap: 200 },
     kernel: { clock, random: seededRandom(1) },
     onLog: ({ level, text }) => level === 'warning' && warnings.push(text),
@@ -40,7 +40,7 @@ test('S60 a job that blocks the loop: not ready with the cause, a log line and a
   await clock.advance(11_000)
   const before = await call(server, '/readyz')
   assert.deepEqual([before.status, before.body['ready']], [200, true])
-  // The thread that looks at the loop can be late on a busy machine: then the gap has no name.
+  // The thread that samples the loop can be late on a busy machine: then the gap has no name.
   for (let tries = 1; !warnings.at(-1)?.includes('"block-'); tries++) {
     const reply = await call(server, '/jobs/block?wait=60000', { body: [400, tries] })
     assert.equal(reply.body['result'], 'done')

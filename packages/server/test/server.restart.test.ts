@@ -36,7 +36,7 @@ class Place implements Disposable {
   }
 }
 
-/** Three results of two stages; counts what it computes. */
+/** Three results of two stages; counts its computations. */
 function counting(): { served: ServedJob; computed: string[] } {
   const computed: string[] = []
   const prepare = job({ name: 'prepare' }, (text: string) => {
@@ -88,7 +88,7 @@ test('W5 acknowledged work that a drain cut off is done after the next start, ev
   }
   const gate = new Gate<number>('work')
   await using server = await place.start([gate.job], { prepareCapacity: 3, loop: 1 })
-  // Known at once, also what has no seat yet.
+  // Known at once, even without a seat.
   for (const handle of handles) {
     const { status, body } = await call(server, `/results/${handle}/0`)
     assert.deepEqual([status, body['state']], [202, 'pending'])

@@ -222,7 +222,7 @@ async function send(
   const etag = `"${sha256}"`
   void reply
     .headers({ etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' })
-    // It is what a job wrote: no browser may take it for a page of this server.
+    // A job wrote it: no browser may take it for a page of this server.
     .header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name)}`)
   if (etagMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
   const range = rangeOf(request, etag, length)

@@ -5,8 +5,8 @@ import type { ArtifactStore } from '@heddle/core/lowlevel'
 const block = 512
 
 /**
- * *Cancellation*: the reader stops reading; what is open is closed.
- * @throws what the store throws, in the middle of the stream.
+ * *Cancellation*: the reader stops reading; open files are closed.
+ * @throws the error of the store, in the middle of the stream.
  */
 export async function* tarOf(
   store: Pick<ArtifactStore, 'open'>,

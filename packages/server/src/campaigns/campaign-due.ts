@@ -50,7 +50,7 @@ export class CampaignDue {
     return { now, later: new CampaignDue({ left: this.left.slice(count) }) }
   }
 
-  /** Both: what could not be written comes first. */
+  /** Joins two: rows that could not be written come first. */
   joined(later: CampaignDue): CampaignDue {
     const both = new CampaignDue({
       closing: [...this.closing, ...later.closing],

@@ -30,7 +30,7 @@ export interface CampaignSpec {
   /** Reports and leases are multiples of it. */
   readonly batch: number
   /**
-   * Names of what is counted, for campaigns that add up counts: losses, draws, wins. A report then has one number
+   * Names of the counts, for campaigns that add up counts: losses, draws, wins. A report then has one number
    * for each.
    */
   readonly outcomes: readonly string[]
@@ -61,7 +61,7 @@ export const anyWorker: CampaignNeeds = {
 
 type Given = Partial<CampaignSpec> & Pick<CampaignSpec, 'name' | 'job' | 'units'>
 
-/** Fills in what was left out. */
+/** Fills in missing fields. */
 export function campaignSpec(given: Given): CampaignSpec {
   const rule = given.rule ?? { kind: 'quota' }
   return {

@@ -1,5 +1,5 @@
 /**
- * One campaign on its owner: which units are open, what was counted, and what must be written. Rules P1 to P8, and L3,
+ * One campaign on its owner: its open units, its counts, and the rows it must write. Rules P1 to P8, and L3,
  * L5, L9 to L11 for its leases: docs/design/fleet.md.
  *
  * A unit is in one place at a time:
@@ -79,7 +79,7 @@ export class Campaign implements Work {
   #lastLease: number
   readonly #totals: CampaignTotals
   readonly #throughput: Throughput
-  /** Leases that the store does not have yet: their units count as returned in what is saved. */
+  /** Leases that the store does not have yet: in the saved row their units count as returned. */
   readonly #unsaved = new Set<Lease>()
   #due = new CampaignDue()
   #isEndSaved = false
@@ -217,7 +217,7 @@ export class Campaign implements Work {
     return Math.max(1, batches) * batch
   }
 
-  // ── Work: what the lease book asks ────────────────────────────────────────────────────────────
+  // ── Work: calls of the lease book ────────────────────────────────────────────────────────────
 
   nextLease(): number {
     return ++this.#lastLease

@@ -1,5 +1,5 @@
 /**
- * The campaigns of the shards that this server owns: creates them, reads what an earlier owner left, and forgets them
+ * The campaigns of the shards that this server owns: creates them, reads those of an earlier owner, and forgets them
  * when a shard is lost (C1 to C9 of docs/design/store.md, L6, L12 of docs/design/fleet.md).
  */
 import { randomUUID } from 'node:crypto'

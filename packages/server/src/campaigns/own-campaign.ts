@@ -1,9 +1,10 @@
 /**
  * Campaigns whose results, end and parameters are decided by code of the served module.
  *
- *  O1  Every function is called on the owner of the campaign, in one turn of its loop: it must be short, and give the same answer
+ *  O1  Every function is called on the owner of the campaign, in one turn of its loop: it must be short, and give the
+ *  same answer
  *      for the same arguments. Totals and states are JSON: the next owner continues with them.
- *  O2  A lease of such a campaign is one call of its job and one report: its result is what the job returned.
+ *  O2  A lease of such a campaign is one call of its job and one report: its result is that of the job.
  *  O3  A function that throws ends the campaign, with the reason; a `check` that throws refuses the report.
  */
 import { HeddleError } from '@heddle/core'
@@ -18,7 +19,7 @@ import type { CampaignParts, CodeTrouble } from './campaign-state.ts'
 import { quotaRule, unitReducer, type CampaignView, type DecisionRule } from './parts.ts'
 import type { Proposer, Reducer } from './parts.ts'
 
-/** Adds up what jobs return. */
+/** Adds up the results of jobs. */
 export interface CampaignReduce<Total, Result> {
   readonly initial: Total
   readonly add: (total: Total, result: Result) => Total
@@ -31,7 +32,7 @@ export interface CampaignReduce<Total, Result> {
   readonly check?: ((result: unknown, units: number) => string | undefined) | undefined
 }
 
-/** Proposes parameters for the next units, and learns from what they showed. */
+/** Proposes parameters for the next units, and learns from their results. */
 export interface CampaignTuning<State, Parameters, Result> {
   readonly initial: State
   readonly propose: (state: State, unit: number) => Parameters

@@ -1,4 +1,4 @@
-/** What campaigns store. Open ones are in tables of their own, so a take-over does not read what has ended (L9). */
+/** The rows of campaigns. Open ones are in tables of their own, so a take-over does not read ended ones (L9). */
 import { put, remove, type Table, type TableRow, type Tables } from '@heddle/core/lowlevel'
 
 /** A campaign: written when it is created and when it has ended. */
@@ -29,7 +29,7 @@ export interface LeaseRecord {
   readonly number: number
   readonly epoch: number
   readonly worker: string
-  /** JSON of what is known of the worker. */
+  /** JSON of the known data about the worker. */
   readonly holder: string
   readonly start: number
   readonly size: number

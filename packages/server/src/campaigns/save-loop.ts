@@ -1,6 +1,6 @@
 /**
- * Writes what is due, one write at a time: while one is under way, what comes next gathers. Its order of writes is the
- * order of decisions, so what a later write contains rests only on earlier ones and on itself.
+ * Writes due rows, one write at a time: while one is under way, later rows gather. Its order of writes is the
+ * order of decisions, so a later write depends only on earlier ones and on itself.
  *
  *  V1  save() resolves when everything that was due at its call is durable.
  *  V2  A write that failed is tried again until it succeeds or the loop is stopped; its callers get the error (L11).
@@ -53,7 +53,7 @@ export class SaveLoop {
     this.save().catch(() => undefined)
   }
 
-  /** Writes nothing more; what is due is answered with `reason`. */
+  /** Writes nothing more; due rows are answered with `reason`. */
   stop(reason: Error): void {
     this.#stopped ??= reason
     this.#retry?.cancel()

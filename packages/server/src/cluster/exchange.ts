@@ -68,7 +68,7 @@ export class Exchange {
   }
 }
 
-/** Keeps what is sent instead of writing it to a connection. */
+/** Keeps the response instead of writing it to a connection. */
 class CarriedResponse extends ServerResponse {
   readonly #pieces: Buffer[] = []
   readonly #onEnd: (answer: Omit<CarriedAnswer, 'id'>) => void

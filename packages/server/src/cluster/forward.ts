@@ -1,5 +1,5 @@
 /**
- * Sends a request on to the server that owns what it is about, or to all servers (C6).
+ * Sends a request on to the server that owns its subject, or to all servers (C6).
  *
  *  F1  One hop: a request that was forwarded is answered where it arrives, with `not_owner` if need be. The first
  *  server
@@ -58,7 +58,10 @@ const ownerWithin = 12_000
 /** Milliseconds after the deadline in which an answer may arrive: the owner answers at the deadline. */
 const wayBack = 1_000
 
-/** Milliseconds in which the next piece of a stream must come. Time in which the client takes what has come does not count. */
+/**
+ * Milliseconds in which the next piece of a stream must come. Time in which the client reads the last piece does not
+ * count.
+ */
 const pieceWithin = 30_000
 
 const deadlineHeader = 'x-deadline-ms'
@@ -442,7 +445,7 @@ async function unlessAway<T>(signal: AbortSignal, ask: () => Promise<T>): Promis
   try {
     return await ask()
   } catch (error) {
-    // The link refuses what is too much for it (law 4).
+    // The link refuses calls beyond its limit (law 4).
     if (signal.aborted || isError(error, 'HDL_OVERLOADED')) throw error
     return undefined
   }

@@ -1,6 +1,7 @@
 /**
- * Gathers what is sent over a link: one frame for all that came in the same turn of the loop, at most 256 of them and about a
- * mebibyte. Without a timer, as group commit (core/src/store/committer.ts): a single call waits for the end of the turn only.
+ * Gathers the messages of a link: one frame for all messages of the same turn of the loop, at most 256 of them and
+ * about a mebibyte. Without a timer, as group commit (core/src/store/committer.ts): a single call waits for the end of
+ * the turn only.
  */
 import type { Clock } from '@heddle/core/lowlevel'
 

@@ -36,7 +36,7 @@ export const linkTarget = 'heddle-cluster:1'
 const mostCalls = 4_096
 /** Milliseconds to connect. */
 const connectWithin = 2_000
-/** Milliseconds between two looks at a link with calls under way. */
+/** Milliseconds between two checks of a link with calls under way. */
 const lookEvery = 1_000
 /** Milliseconds without a byte from the other server after which the link closes. */
 const silence = 4_000

@@ -2,15 +2,20 @@
  * Results in the store, shared by all servers of a cluster: the second tier of the cache, on a declared table.
  *
  *  R1  Only the owner of a handle writes its results: a server that has lost the shard is refused.
- *  R2  A write that failed may have been carried out, and the cache then deletes its key, perhaps much later. Nothing is
- *      removed by that: what is there is a result of its handle, and another owner may have found it and answered for it.
- *  R3  A write expects what it has found: one that comes late, after another owner has written the key, is refused, and
+ *  R2  A write that failed may have been carried out, and the cache then deletes its key, perhaps much later. Nothing
+ *  is
+ *      removed by that: the stored value is a result of its handle, and another owner may have found it and answered
+ *      for it.
+ *  R3  A write expects the revision it has read: one that comes late, after another owner has written the key, is
+ *  refused, and
  *      removes nothing that was made from the newer one.
- *  R4  A large body is complete before a record names it. It has a name of its own that is never used again, and goes after the
- *      last record that names it. One that a process which died has left without a record goes when it is as old as results get.
+ *  R4  A large body is complete before a record names it. It has a name of its own that is never used again, and goes
+ *  after the
+ *      last record that names it. One that a process which died has left without a record goes when it is as old as
+ *      results get.
  *
- * A small body is in its record. A large one is kept where the store keeps artifacts: in pieces in the database, or in the folder
- * that the address names. Bytes travel in pieces, so that no large value is encoded on the loop in one go.
+ * A small body is in its record. A large one is kept where the store keeps artifacts: in pieces in the database, or in
+ * the folder that the address names. Bytes travel in pieces, so that no large value is encoded on the loop in one go.
  *
  * Known limits: values of up to 1 GiB; it is bounded by age, not by bytes.
  */
@@ -89,10 +94,10 @@ const mostReads = 3
 
 const day = 86_400_000
 
-/** Failed deletes after which the cache gives the content of a tier up: here, only what was to be deleted. */
+/** Failed deletes after which the cache gives up the content of a tier: here, only the values to be deleted. */
 const mostFailed = 500
 
-/** Writes between two looks for results that are too old. */
+/** Writes between two searches for results that are too old. */
 const sweepEvery = 1_000
 
 export interface ResultTierOptions {
@@ -102,7 +107,7 @@ export interface ResultTierOptions {
   readonly clock: Clock
   /** This server. */
   readonly server: string
-  /** Whether this server owns what has this name now. @throws `HDL_NOT_OWNER`. */
+  /** Whether this server owns the things with this name now. @throws `HDL_NOT_OWNER`. */
   readonly checkOwner: (handle: string) => void
   /** Milliseconds that a result is kept. Default 30 days. */
   readonly maxAge?: number
@@ -176,7 +181,8 @@ export class ResultTier implements CacheTier {
       ...(large !== undefined && { large }),
       ...(parent !== undefined && { parentKey: parent.key, parentVersion: parent.version }),
     }
-    // Without an earlier version nothing is made from it: what the sweep has left of one is of another version (C7 of the cache).
+    // Without an earlier version nothing is made from it: results left by the sweep are of another version (C7 of the
+    // cache).
     const derived = before === undefined ? [] : await this.#derivedFrom(key)
     let isKnown = true
     try {
@@ -336,7 +342,10 @@ export class ResultTier implements CacheTier {
   }
 }
 
-/** The beginning of the name of a large body: it belongs to one record, and not to what an older server writes over that. */
+/**
+ * The prefix of the name of a large body: it belongs to one record, and not to the record with which an older server
+ * overwrites it.
+ */
 function prefixOf({ writer, version }: Pick<ResultRecord, 'writer' | 'version'>): string {
   return `result:${writer}:${version}:`
 }

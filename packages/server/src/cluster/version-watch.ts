@@ -6,7 +6,7 @@ import { isError } from '@heddle/core'
 import type { Clock, OpenStore } from '@heddle/core/lowlevel'
 import { RepeatedLook } from '../repeated-look.ts'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const lookEvery = 2_000
 
 export interface VersionWatchOptions {

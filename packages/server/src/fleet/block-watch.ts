@@ -3,7 +3,7 @@
  * a second. One short query however many workers there are, and none while there are no workers.
  *
  *  B1  Leases of a user who was blocked, of its tokens and of a token that was revoked end within two seconds.
- *  B2  No block is missed: a look goes back to the last one that was answered, and for leases that were read from the
+ *  B2  No block is missed: a query goes back to the last one that was answered, and for leases that were read from the
  *  store
  *      (a restart, a take-over) to the grant of the oldest of them.
  */
@@ -34,7 +34,7 @@ export class BlockWatch {
     this.#looks = new RepeatedLook({
       what: 'The watch over blocked users',
       clock: options.kernel.clock,
-      // A store that does not answer is left alone then: what it would say comes too late.
+      // A store that does not answer is left alone then: its answer would come too late.
       deadline: 1_000,
       first: lookEvery,
       look: () => this.#look(),

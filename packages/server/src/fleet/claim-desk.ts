@@ -35,7 +35,7 @@ export interface ClaimDeskOptions {
   readonly kernel: Kernel
   /** Makes an offer, or says why not. */
   readonly choose: (worker: FleetWorker, request: string) => Lease | Refusal
-  /** Whether there is anything to hand out at all: otherwise waiting claims are not looked at. */
+  /** Whether there is anything to hand out at all: otherwise waiting claims are not checked. */
   readonly hasWork: () => boolean
   /** Takes back an offer whose claim has gone. */
   readonly takeBack: (lease: Lease) => void
@@ -94,7 +94,7 @@ class WaitingClaim implements ListItem<WaitingClaim> {
   }
 }
 
-/** Waiting claims that are looked at in one turn of the loop. */
+/** Waiting claims that are checked in one turn of the loop. */
 const slice = 500
 
 export class ClaimDesk {
@@ -129,7 +129,7 @@ export class ClaimDesk {
    * Answers with an offer, or with the reason why there is none.
    *
    * *Cancellation*: the claim leaves; an offer that it got in the same moment goes back.
-   * *Fairness*: waiting claims are looked at in the order in which they came.
+   * *Fairness*: waiting claims are checked in the order in which they came.
    * @throws `HDL_DRAINING` after close(), except for the claim of an offer that was made before.
    */
   async claim(worker: FleetWorker, request: ClaimRequest): Promise<ClaimAnswer> {
@@ -168,7 +168,7 @@ export class ClaimDesk {
     })
   }
 
-  /** Work has arrived: looks at waiting claims when the code that runs now has finished. */
+  /** Work has arrived: checks waiting claims when the current code has finished. */
   wake(): void {
     if (this.#isPlanned || this.#waiting.size === 0) return
     this.#isPlanned = true
@@ -185,7 +185,7 @@ export class ClaimDesk {
       const chosen = this.#options.choose(claim.worker, claim.request)
       if ('reason' in chosen) {
         claim.refusal = chosen
-        // To the end: the next slice looks at others.
+        // To the end: the next slice checks others.
         this.#waiting.remove(claim)
         this.#waiting.push(claim)
       } else claim.give(this.#waiting, chosen)

@@ -14,8 +14,8 @@
  *  J2  After a restart or a take-over every lease continues: the attempt that asks for its key gets it, or its result.
  *  J3  A server that ends closes no lease.
  *  J4  An attempt that is aborted while a worker runs it ends when the job has ended there, or when the grace is over:
- *  what
- *      runs next, also the next attempt of the same job, does not run beside it. An offer of it is taken back at once.
+ * later
+ * work, also the next attempt of the same job, does not run beside it. An offer of it is taken back at once.
  */
 import { HeddleError, final, isError, openScope, retryAfter, type Scope } from '@heddle/core'
 import {
@@ -578,12 +578,12 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     this.#unclaimed.set(key, { lease, shard: lease.work as JobShard, key, timer, isFinished })
   }
 
-  /** The shard of what runs the job, where this server has it. */
+  /** The shard of the job's owner, where this server has it. */
   #ownShard(job: WaitingJob): JobShard | undefined {
     return this.#shards.get(shardOfJob(job, this.#options.shards))
   }
 
-  /** Where a lease is written: with what runs the job, or in any shard that this server is sure of. */
+  /** Where a lease is written: with the job's owner, or in any shard that this server is sure of. */
   #findShard(job: WaitingJob): JobShard | undefined {
     const own = this.#ownShard(job)
     if (own !== undefined && this.#isSure(own)) return own
@@ -608,7 +608,7 @@ function errorOf({ message, retryable, retryAfter: delay, name, stack, error }: 
   return retryable ? thrown : final(thrown)
 }
 
-/** One that asks for a delay names what it is about as its cause. */
+/** An error that asks for a delay has the original error as its cause. */
 function causeOf(record: ErrorRecord): Error | undefined {
   if (record.code !== 'HDL_RETRY_AFTER') return fromErrorRecord(record)
   return record.cause === undefined ? undefined : fromErrorRecord(record.cause)
@@ -619,7 +619,7 @@ function keyOfAttempt({ key, attempt }: Pick<FleetAttempt, 'key' | 'attempt'>): 
   return `${key.includes('/') ? key : `${key}/`}#${attempt}`
 }
 
-/** The shard of what runs it: a run, or a computation. */
+/** The shard of its owner: a run, or a computation. */
 function shardOfJob({ key }: WaitingJob, shards: number | undefined): number {
   return shardOf(key.slice(0, key.indexOf('/')), shards)
 }

@@ -44,7 +44,7 @@ export interface Refusal {
 class Waiters {
   #waiting: Set<() => void> | undefined
 
-  /** Calls it once; what this returns undoes it. */
+  /** Calls it once; the returned function removes it. */
   add(wake: () => void): () => void {
     const waiting = (this.#waiting ??= new Set())
     waiting.add(wake)

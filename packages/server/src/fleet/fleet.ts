@@ -213,7 +213,7 @@ export class Fleet {
   // ── Calls ─────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * *Cancellation*: the claim leaves; what was offered to it goes back.
+   * *Cancellation*: the claim leaves; jobs offered to it go back.
    * *Fairness*: as ClaimDesk.claim().
    * @throws `HDL_WORKER_TAKEN`, `HDL_DRAINING`.
    */
@@ -262,7 +262,7 @@ export class Fleet {
     await work.saved()
   }
 
-  /** The worker hands a lease back unfinished: what it reported counts. */
+  /** The worker hands a lease back unfinished: its reports count. */
   async handBack(call: LeaseCall): Promise<void> {
     this.#checkOwner(call)
     const lease = this.book.get(call.lease)
@@ -353,7 +353,7 @@ export class Fleet {
     if (worker.leases.size === 0) this.#forget(worker)
   }
 
-  /** Work has arrived: waiting claims are looked at in this turn of the loop (W3). */
+  /** Work has arrived: waiting claims are checked in this turn of the loop (W3). */
   wake(): void {
     this.desk.wake()
   }

@@ -10,7 +10,7 @@ export interface JobLeaseRecord {
   readonly key: string
   readonly number: number
   readonly epoch: number
-  /** JSON of what is known of the worker. */
+  /** JSON of the known data about the worker. */
   readonly holder: string
   /** The number of the last report; 0 before the first. */
   readonly sequence: number

@@ -75,7 +75,7 @@ const noLeases = (): LeaseCounts => ({ offered: 0, held: 0, granted: 0, closed: 
 
 /** Closed leases whose reason is remembered. */
 const mostRemembered = 20_000
-/** Leases that a sweep looks at in one turn of the loop. */
+/** Leases that a sweep checks in one turn of the loop. */
 const sweepSlice = 2_000
 /** Leases that are written together. */
 const seenTogether = 256
@@ -87,12 +87,12 @@ export class LeaseBook {
   readonly #sweepEvery: number
   readonly #writeSeenEvery: number
   readonly #leases = new Map<string, Lease>()
-  /** A take-over forgets those of one work, and looks at no other. */
+  /** A take-over forgets the leases of one work, and reads no others. */
   readonly #byWork = new Map<Work, Set<Lease>>()
   /** In order of offer: all have the same time. */
   readonly #offers = new LinkedList<Lease>()
   #offerTimer: Timer | undefined
-  /** Held leases by stale period, least recently seen first: a sweep looks at the heads only. */
+  /** Held leases by stale period, least recently seen first: a sweep checks the heads only. */
   readonly #held = new Map<number, LinkedList<Lease>>()
   /** How many leases come from an address, and how many workers have one: nothing is counted by walking. */
   readonly #byAddress = new Map<string, number>()
@@ -316,7 +316,7 @@ export class LeaseBook {
     return { counted: false, closed: 'finished', nextBeat: 0 }
   }
 
-  /** Set by the fleet: finds what a lease of long ago is of. */
+  /** Set by the fleet: finds the work of an old lease. */
   findWork: (id: string) => Work | undefined = () => undefined
 
   /** The lease of a call. @throws `HDL_LEASE_ENDED`. */

@@ -52,8 +52,8 @@ export type ReportOutcome =
   | { readonly kind: 'closed'; readonly why: CloseReason; readonly problem?: string }
 
 /**
- * What leases are of: a campaign, or the jobs of one server. It keeps accounts of units and writes what must survive;
- * the book knows states, epochs and time. Not for users to implement.
+ * The work behind leases: a campaign, or the jobs of one server. It keeps accounts of units and writes the rows that
+ * must survive; the book knows states, epochs and time. Not for users to implement.
  */
 export interface Work {
   readonly id: string

@@ -58,7 +58,7 @@ export interface FleetLimits {
   readonly beat?: number
   /** Without a sign of a worker, after which its leases are lost. Default 360,000. */
   readonly stale?: number
-  /** Between two looks for stale leases. Default 60,000. */
+  /** Milliseconds between two searches for stale leases. Default 60,000. */
   readonly sweep?: number
   /** For an offer to be accepted. Default 10,000. */
   readonly offer?: number
@@ -371,7 +371,7 @@ function fleetRoutes(
         if (others !== undefined) answer = await fleet.claim({ ...claim, wait: part })
         if (answer.kind === 'offer') return { ...offerOf(answer.lease, fleet), ...asked }
         if (others !== undefined && left > part && isPatient(answer) && !signal.aborted) continue
-        // W7: what came while it waited.
+        // W7: stops that arrived while it waited.
         stop.push(...fleet.newStopsOf(worker.id))
         const { reason, message, retryAfter = reason === 'no_work' ? 0 : 5_000 } = answer
         return {

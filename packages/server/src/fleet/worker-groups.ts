@@ -1,8 +1,9 @@
 /**
- * Workers by tenant and by what they can do. A fleet has few kinds of workers, however many machines: what is asked about all workers
- * is answered from the kinds.
+ * Workers by tenant and by their capabilities. A fleet has few kinds of workers, however many machines: questions about
+ * all workers are answered from the kinds.
  *
- *  K1  Every worker that the fleet knows is in the group of its tenant, capabilities and jobs, as it described itself last.
+ *  K1  Every worker that the fleet knows is in the group of its tenant, capabilities and jobs, as it described itself
+ *  last.
  *  K2  `busy` of a group is the number of its workers that have a lease. Nothing is counted by walking.
  */
 import type { FleetWorker, WorkerDescription, WorkerIdentity } from './fleet-worker.ts'

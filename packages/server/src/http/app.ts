@@ -126,7 +126,7 @@ export function makeApp(options: AppOptions): FastifyInstance {
       if (reply.sent) raw.socket.destroy()
       else void sendError(error, reply.header('connection', 'close'))
     }
-    // The parser is in the middle of the bytes that it was given: what came with the head is read by then.
+    // The parser is in the middle of the bytes that it was given: bytes that came with the head are read by then.
     clock.afterIo(() => {
       try {
         options.arrivals.watch(raw, fail)

@@ -1,4 +1,4 @@
-/** Who asks. Every request has a caller; what it may do is decided by its roles and scopes. */
+/** The caller of a request. Every request has one; its roles and scopes decide its rights. */
 import type { FastifyRequest } from 'fastify'
 import { HeddleError } from '@heddle/core'
 import type { Access, Contract } from '../client/contract/contract.ts'
@@ -37,7 +37,7 @@ export interface AccessPolicy {
    * Asked when the head of a request was read, before its body. A public route has a caller too.
    *
    * *Cancellation*: none: it waits for the store of users only.
-   * @throws `HDL_UNAUTHENTICATED` when what the request brings is not valid.
+   * @throws `HDL_UNAUTHENTICATED` when the credentials of the request are not valid.
    */
   callerOf(request: FastifyRequest, contract: Contract): Caller | Promise<Caller>
   /** @throws `HDL_UNAUTHENTICATED`, `HDL_FORBIDDEN`. */

@@ -40,7 +40,7 @@ export interface ServerContext {
   readonly places: Places
   /** Threads of jobs. */
   readonly pool: ThreadPool
-  /** A thread for what the server itself must not do on the loop. */
+  /** A thread for the server's own work that must not run on the loop. */
   readonly chores: ThreadPool
   readonly loop: LoopWatch
   /** Server-side events that no client sees. */

@@ -1,6 +1,6 @@
 /**
  * Failures by the reference that a client was given: the last ones of this server. A client without a role gets the
- * reference and no more; an operator looks up what is behind it.
+ * reference and no more; an operator looks up the details.
  *
  *  F1  A failure belongs to the tenant of the caller: others are answered as if it were unknown (N1 in tenancy.ts).
  *  F2  Clients may choose the id of their request, which is the reference: if two have the same one, the last is found.

@@ -94,7 +94,7 @@ const byStatus: ReadonlyMap<number, string> = new Map([
   [431, 'too_large'],
 ])
 
-/** Codes of Fastify and of Node's HTTP. Jobs cannot have them: what a job throws is wrapped when it has a code. */
+/** Codes of Fastify and of Node's HTTP. Jobs cannot have them: an error of a job is wrapped when it has a code. */
 const frameworkCode = /^(?:FST_|HPE_|ERR_HTTP)/
 
 /** Milliseconds, where nothing was measured. */
@@ -103,7 +103,7 @@ const usualRetryAfter = 1_000
 /**
  * The answer to a request for which a route has thrown, or that no route has seen.
  *
- * @param measured Milliseconds after which to come back, for refusals that do not know it themselves: from the rate at
+ * @param measured Milliseconds of the retry time, for refusals that do not know it themselves: from the rate at
  * which the server ends what it has admitted.
  */
 export function toHttpError(

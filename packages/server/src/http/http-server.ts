@@ -32,7 +32,7 @@ export interface HttpServerOptions {
  */
 const idleLimit = 150_000
 
-/** Milliseconds between two looks for slow heads, at most. */
+/** Milliseconds between two searches for slow heads, at most. */
 const longestLook = 1_000
 
 export function makeHttpServer(listener: RequestListener, options: HttpServerOptions): Server {

@@ -1,8 +1,9 @@
 /**
  * Large JSON, parsed without holding up the loop.
  *
- * A value that a thread has parsed must come to the loop, and taking it over as a structured clone costs the loop as much as
- * parsing its text. So the thread cuts the text into pieces, and the loop parses one piece after the other, in slices:
+ * A value that a thread has parsed must come to the loop, and taking it over as a structured clone costs the loop as
+ * much as parsing its text. So the thread cuts the text into pieces, and the loop parses one piece after the other, in
+ * slices:
  *
  *   thread: text ─▶ is it JSON? ─▶ cutJson ─▶ pieces ─▶ loop: joinJson, a piece at a time ─▶ value
  *
@@ -11,10 +12,11 @@
  *   [1,2] or {"a":1}   appends these members
  *   "key"              names the next container, in an object
  *   1, 2               opens a list, an object
- *   0                  closes what is open
+ *   0                  closes the open container
  *
- * Containers whose text is short are members; only long ones are opened. All members are parts of the client's text, so the
- * value is what `JSON.parse` makes of the whole of it, with -0, with keys that are given twice, and with `__proto__`.
+ * Containers whose text is short are members; only long ones are opened. All members are parts of the client's text, so
+ * the value is what `JSON.parse` makes of the whole of it, with -0, with keys that are given twice, and with
+ * `__proto__`.
  */
 import { slicesOf, type Clock } from '@heddle/core/lowlevel'
 

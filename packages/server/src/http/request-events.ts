@@ -1,4 +1,4 @@
-/** What the structured log says of a request: only what the table and the answer say, nothing that the client wrote. */
+/** The structured log's data about a request: only from the table and the answer, nothing that the client wrote. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isError } from '@heddle/core'
 import type { LogEvent, LogEventName } from '../log/log-event.ts'
@@ -26,7 +26,7 @@ export function answerEvent(
   }
 }
 
-/** The message of these repeats what the client wrote: the code must do. */
+/** The message of these repeats the client's text: only the code is logged. */
 const wordsOfClient = new Set([400, 404, 405, 415])
 
 /** The event of an answer whose client left before its end. */

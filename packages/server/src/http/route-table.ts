@@ -59,7 +59,7 @@ export function refuseUnknownRoutes(app: FastifyInstance, rooms: readonly Room[]
   app.addHook('onRequest', (request, _, done) => {
     if (!request.is404) return done()
     const { method, url } = request
-    // Without the query, which may hold what is not for the log.
+    // Without the query, which may hold secrets.
     const path = url.split('?')[0]!
     const allowed = known.find(({ pattern }) => pattern.test(path))?.allowed
     done(

@@ -18,9 +18,9 @@ import type { Contract } from '../client/contract/contract.ts'
 import { commonTenant, type Caller } from './caller.ts'
 import type { Call } from './route.ts'
 
-/** Who looks at the tenant of what the path of a route names (N2). */
+/** How the tenant of the thing in a route's path is checked (N2). */
 export type Tenancy<C extends Contract> =
-  /** Called before the handler. Throws what a thing that does not exist is answered with. */
+  /** Called before the handler. Throws the error of a thing that does not exist. */
   | ((call: Call<C>) => Promise<void> | undefined)
   /** The handler: it finds things by the caller, or by its tenant. */
   | 'handler'

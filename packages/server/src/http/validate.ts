@@ -1,8 +1,8 @@
 /**
- * Reads what a request says by the schemas of its contract.
+ * Reads a request by the schemas of its contract.
  *
- * Words of an address are text: they are converted strictly (`1e3` is not a whole number, a word given twice is refused)
- * before the schema looks at them. Words that a route does not have are refused with a suggestion.
+ * Words of an address are text: they are converted strictly (`1e3` is not a whole number, a word given twice is
+ * refused) before the schema checks them. Words that a route does not have are refused with a suggestion.
  */
 import { Compile, type Validator } from 'typebox/compile'
 import type { TObject, TSchema } from 'typebox'
@@ -163,7 +163,7 @@ function oneOf(values: readonly unknown[]): string {
 const wholeNumber = /^-?\d{1,15}$/
 const anyNumber = /^-?\d{1,15}(?:\.\d{1,15})?$/
 
-/** From the text of an address to the kind of value that the schema speaks of; what cannot be converted stays text. */
+/** From the text of an address to the kind of value in the schema; text that cannot be converted stays text. */
 function convert(raw: unknown, schema: Words): unknown {
   if (schema.type === 'array') {
     const list = raw === undefined ? [] : Array.isArray(raw) ? raw : [raw]

@@ -98,11 +98,12 @@ export class Computations {
   }
 
   /**
-   * Runs what was set aside again, as if it had never been interrupted.
+   * Runs a computation that was set aside again, as if it had never been interrupted.
    *
    * *Cancellation*: none: it waits for the store.
    * @param tenant Undefined for any.
-   * @throws `HDL_UNKNOWN_RESULT` when nothing of this handle was set aside; `HDL_GONE` when no job here has its version.
+   * @throws `HDL_UNKNOWN_RESULT` when nothing of this handle was set aside; `HDL_GONE` when no job here has its
+   * version.
    */
   async retry(handle: string, tenant: string | undefined): Promise<void> {
     const aside = findAside(

@@ -73,7 +73,7 @@ function tooLarge(): HeddleError {
   return new HeddleError('HDL_BAD_INPUT', { what: 'Input', problem })
 }
 
-/** Level by level, because the stack is what is to be protected. */
+/** Level by level, because recursion would use up the stack. */
 function isTooDeep(value: unknown): boolean {
   let level = [value].filter(isObject)
   for (let depth = 0; level.length > 0; depth++) {

@@ -30,7 +30,7 @@ export interface JobHistoryOptions {
   readonly onProblem: (what: string, error: unknown) => void
 }
 
-/** Milliseconds for which a look at the runs that were left counts. */
+/** Milliseconds for which a search for the left runs counts. */
 const lookAgainAfter = 5_000
 
 /** More were never open at a time: the queues are bounded. */
@@ -130,7 +130,7 @@ interface HistoryOptions {
   readonly onLeft: () => void
   readonly onProblem: (error: unknown) => void
   readonly now: () => number
-  /** Keeps what is under way until it has settled. It does not reject. */
+  /** Tracks writes under way until they have settled. It does not reject. */
   readonly track: (writing: Promise<unknown>) => void
   readonly hasItems: boolean
 }
@@ -218,7 +218,7 @@ export class History {
   }
 }
 
-/** H2: what a run of the journal is made for. */
+/** H2: rows for which a run of the journal is made. */
 function isNotable(row: StageRow): boolean {
   return row.kind === 'log' || row.error !== undefined || row.state === 'failed'
 }

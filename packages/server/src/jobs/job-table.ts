@@ -6,7 +6,7 @@ import { serveExported, type ServedJob } from './served-job.ts'
 export type JobTable = ReadonlyMap<string, ServedJob>
 
 /**
- * Finds the jobs in a list, or in what a module exports: other exports are passed over. Without either there are none.
+ * Finds the jobs in a list, or in the exports of a module: other exports are skipped. Without either there are none.
  *
  * @throws `HDL_BAD_OPTION` when there is none, or two have one name.
  */
@@ -15,7 +15,7 @@ export function jobTable(
 ): JobTable {
   if (exported === undefined) return new Map()
   if (typeof exported !== 'object' || exported === null) {
-    const expected = 'a list of jobs, or what a module exports'
+    const expected = 'a list of jobs, or the exports of a module'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'jobs', value: exported, expected })
   }
   const values = Array.isArray(exported) ? exported : Object.values(exported).flat()

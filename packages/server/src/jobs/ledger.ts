@@ -34,7 +34,7 @@ export interface LedgerEntry {
   end(how: 'finished' | 'cancelled'): void
 }
 
-/** Where a service writes what it has acknowledged. */
+/** Where a service records the work it has acknowledged. */
 export interface AcknowledgementLog {
   /** Resolves when the work is durable. *Cancellation*: none. @throws `HDL_STORE_FAILED`, `HDL_NOT_OWNER`. */
   acknowledge(served: ServedJob, work: AcknowledgedWork): Promise<LedgerEntry>
@@ -63,7 +63,7 @@ export interface SetAsideWork extends Pick<AcknowledgedWork, 'job' | 'handle' | 
 
 /** The nodes of a run that records the history of a work. */
 export function nodesOf({ name, prepare, item }: ServedJob): readonly NodeHeader[] {
-  // The input is the value of a node of its own: what the job keeps from people is not shown there either.
+  // The input is the value of a node of its own: redacted fields are hidden there too.
   const hidden = prepare.redact === undefined ? undefined : { redact: prepare.redact }
   return [
     { name: 'input', job: name, place: 'loop', after: [], ...hidden },

@@ -73,7 +73,7 @@ export class Prefetches {
     this.#waiting.set(handle, timer)
   }
 
-  /** Nothing starts after it; resolves when what is being started has been. *Cancellation*: none: starts are short. */
+  /** Nothing starts after it; resolves when starts under way have ended. *Cancellation*: none: starts are short. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#counts.dropped += this.#waiting.size

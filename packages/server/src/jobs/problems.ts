@@ -23,7 +23,7 @@ export function checkIndex(handle: string, index: number, total: number): void {
   throw new HeddleError('HDL_NO_SUCH_INDEX', { handle, index, total })
 }
 
-/** Jobs may throw anything, also what throws when it is looked at. */
+/** Jobs may throw anything, also a value that throws when it is read. */
 export function asError(thrown: unknown): Error {
   return !isProxy(thrown) && thrown instanceof Error ? thrown : new Error(describe(thrown))
 }
@@ -58,7 +58,7 @@ export function lostResult(handle: string, index: number): HeddleError {
   return new HeddleError('HDL_GONE', { what: `Result ${itemName(handle, index)}` })
 }
 
-/** It was promised and stored, and has left the store since, with what it was made from. */
+/** It was promised and stored, and has been evicted since, with its first stage. */
 export function evictedResult(handle: string): HeddleError {
   return new HeddleError('HDL_GONE', { what: `What ${handle} had` })
 }
@@ -74,7 +74,7 @@ export function unusableResult(name: string, cause: string): HeddleError {
   return new HeddleError('HDL_NOT_CLONEABLE', { what: `The result of ${name}`, action, cause })
 }
 
-/** Says what the request was waiting for when its time was over. */
+/** Adds the stage in which the request waited when its time was over. */
 export function withStage(error: HeddleError<'HDL_TIMEOUT'>, stage: string): HeddleError {
   const { what, limit, stage: own } = error.details
   return own === undefined ? new HeddleError('HDL_TIMEOUT', { what, limit, stage }) : error

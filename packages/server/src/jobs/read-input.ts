@@ -25,8 +25,9 @@ export interface ReadMeans extends ParseMeans {
 /**
  * *Cancellation*: the signal and the deadline end it, and the deadline of a drain.
  * @param tenant Whose computation it is; undefined when all tenants share it.
- * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply; `HDL_WRONG_INPUT` and `HDL_SCHEMA_FAILED` of the job's schema;
- * `HDL_TIMEOUT`; `HDL_DRAINING`; what the job's `superset` throws.
+ * @throws `HDL_BAD_INPUT` when it is not JSON, or nested too deeply; `HDL_WRONG_INPUT` and `HDL_SCHEMA_FAILED` of the
+ * job's schema;
+ * `HDL_TIMEOUT`; `HDL_DRAINING`; the error of the job's `superset`.
  */
 export async function readInput(
   served: ServedJob,
@@ -52,7 +53,7 @@ export async function readInput(
 }
 
 /**
- * The input stays as it was sent: the job gets what the schema makes of it, in every attempt.
+ * The input stays as it was sent: the job gets the schema's output for it, in every attempt.
  *
  * *Cancellation*: the signal and the deadline end the wait for a schema that takes time.
  */

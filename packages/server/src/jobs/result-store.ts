@@ -1,6 +1,6 @@
 /**
- * Results in the cache: one entry for what a handle's first stage made, and one derived from it for
- * each result of the second. Replacing or deleting the first takes the others with it.
+ * Results in the cache: one entry for the output of a handle's first stage, and one derived from it for
+ * each result of the second. Replacing or deleting the first removes the others with it.
  */
 import type {
   Cache,
@@ -15,7 +15,7 @@ import type { Larger } from './supersets.ts'
 /** What the first stage made. In an object, so that `undefined` can be a result. */
 export interface Prepared {
   readonly total: number
-  /** Whose it is. Absent in what was stored before there were tenants. */
+  /** Tenant of the value. Absent in values stored before there were tenants. */
   readonly tenant?: string | undefined
   readonly value: unknown
 }
@@ -85,7 +85,10 @@ export class ResultStore {
     return stored?.value as Larger | undefined
   }
 
-  /** Records it if it is at least as large as what is recorded, or forced: compared and written in one step. *Cancellation*: none. */
+  /**
+   * Records it if it is at least as large as the recorded one, or forced: compared and written in one step.
+   * *Cancellation*: none.
+   */
   async keepLargest(family: string, larger: Larger, isForced: boolean): Promise<void> {
     await this.#cache.transaction(largestKey(family), (tx) => {
       const known = tx.get()?.value as Larger | undefined

@@ -49,14 +49,14 @@ export async function heldFolder(directory: string): Promise<string | undefined>
   return undefined
 }
 
-/** Milliseconds between looks. */
+/** Milliseconds between checks. */
 const lookEvery = 5_000
 
 /**
  * Whether the folder of the results is there. Files that were deleted can still be written by a process that has them
  * open, so writing does not show it.
  *
- *   there ── its lock file cannot be found ─▶ gone (for good: what was written since is lost)
+ *   there ── its lock file cannot be found ─▶ gone (for good: later writes are lost)
  */
 export class FolderWatch {
   readonly #lock: string

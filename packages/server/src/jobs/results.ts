@@ -1,4 +1,4 @@
-/** Results by their handle: of a computation under way, of the store, or of what waits for its turn. */
+/** Results by their handle: of a computation under way, of the store, or of a job in the backlog. */
 import type { Context } from '@opentelemetry/api'
 import { HeddleError, isError } from '@heddle/core'
 import { commonTenant } from '../http/caller.ts'
@@ -29,11 +29,11 @@ export class Results {
   }
 
   /**
-   * Waits for a result by its handle. One that has left the store is made again from what it was made from.
+   * Waits for a result by its handle. One that has left the store is made again from its first stage.
    *
    * *Cancellation*: as a submit; after `wait` it is answered that there is no result yet, and holds nothing.
    * *Fairness*: as the dispatcher: by priority with aging, else first come, first served.
-   * @throws `HDL_UNKNOWN_RESULT`, and what a submit throws.
+   * @throws `HDL_UNKNOWN_RESULT`, and the errors of a submit.
    */
   async read(handle: string, index: number, caller: Asking): Promise<Answer> {
     try {
@@ -51,7 +51,7 @@ export class Results {
   }
 
   /**
-   * A result that is in memory, in the same step: most of what is asked for often. Undefined when {@link read} has to look for it.
+   * A result in memory, in the same step: most frequent requests. Undefined when {@link read} has to search for it.
    *
    * @throws `HDL_NO_SUCH_INDEX`.
    */

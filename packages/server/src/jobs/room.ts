@@ -33,7 +33,7 @@ export interface JobsRoom extends Room {
 
 const minute = 60_000
 
-/** Milliseconds for what is still being written when the room has been drained. */
+/** Milliseconds for writes under way when the room has been drained. */
 const stopWithin = 2_000
 
 /**
@@ -63,7 +63,7 @@ export async function openJobsRoom(
   if (other !== undefined) {
     log(
       'warning',
-      `The folder of the results is damaged or not ours, and was left alone: results are in ${other}; what is missing there is computed again.`,
+      `The folder of the results is damaged or not ours, and was left alone: results are in ${other}; missing results are computed again.`,
     )
   }
   const held = directory === undefined ? undefined : await heldFolder(directory)

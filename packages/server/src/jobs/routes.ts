@@ -28,7 +28,7 @@ import type { ServedJob } from './served-job.ts'
 import type { JobService } from './service.ts'
 import type { Answer } from './waiting.ts'
 
-/** Milliseconds to find the handle of what is computed ahead. */
+/** Milliseconds to find the handle of a prefetch. */
 const prefetchReading = 60_000
 
 export interface JobRoutesOptions extends ParseMeans {
@@ -184,7 +184,7 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, s
             service.larger(asked, { signal: either, deadline }),
           ),
         )
-  // A larger input answers for it: that is what another server is asked for.
+  // A larger input answers for it: another server is asked for that one.
   const body = read.handle === asked.handle ? text : JSON.stringify(read.input)
   const { forwarding } = options
   const isAnswered =

@@ -26,7 +26,7 @@ export interface StageLimits {
   readonly item?: number | undefined
 }
 
-/** Inputs that differ only in size: what is computed for a larger one answers for a smaller one. */
+/** Inputs that differ only in size: a computation for a larger one answers for a smaller one. */
 export interface Superset<I> {
   /** The part that two inputs must share: plain data. Computed on the loop for every submit: it must be cheap. */
   readonly same: (input: I) => unknown
@@ -52,11 +52,11 @@ export interface ServeJobOptions<I, P, R> {
   readonly name: string
   /** The first stage; without `item` its result is the only one. */
   readonly prepare: Job<I, P>
-  /** The second stage: makes one result from what was prepared. */
+  /** The second stage: makes one result from the prepared data. */
   readonly item?: Job<ItemInput<P>, R> | undefined
   /** How many results `item` makes. 1 when absent. Asked on the loop for every submit: it must be cheap. */
   readonly total?: number | ((input: I) => number) | undefined
-  /** Says what is wrong with an input, or nothing: 400 instead of a failed job. Runs on the loop. */
+  /** Returns the fault of an input, or nothing: 400 instead of a failed job. Runs on the loop. */
   readonly check?: ((input: unknown) => string | undefined) | undefined
   /** Part of the handle: change it when the job computes something else, and stored results are not used. */
   readonly version?: string | undefined
@@ -68,11 +68,11 @@ export interface ServeJobOptions<I, P, R> {
    */
   readonly shared?: boolean | undefined
   /**
-   * Which inputs answer for each other: a request is answered by what is computed, or was stored, for an input that has the same and
-   * is at least as large. Its indices and its handle are those of the larger one.
+   * Which inputs answer for each other: a request is answered by a running or stored computation for an input that has
+   * the same parts and is at least as large. Its indices and its handle are those of the larger one.
    */
   readonly superset?: Superset<I> | undefined
-  /** After a request of priority 0: what is computed at priority 3, when the server has room for it. */
+  /** After a request of priority 0: the computation at priority 3, when the server has room for it. */
   readonly prefetch?: Prefetch<I> | undefined
   readonly limits?: StageLimits | undefined
 }
@@ -88,7 +88,7 @@ export interface ServedJob {
   readonly limits: StageLimits
   readonly superset: Superset<unknown> | undefined
   readonly prefetch: SetPrefetch<unknown> | undefined
-  /** @throws what the job's own `total` throws; `HDL_BAD_OPTION` when it is not a count. */
+  /** @throws the error of the job's own `total`; `HDL_BAD_OPTION` when it is not a count. */
   totalOf(input: unknown): number
   check(input: unknown): string | undefined
   /** Tells served jobs from jobs: modules export both. */

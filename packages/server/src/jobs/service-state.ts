@@ -20,7 +20,7 @@ export interface ServiceOptions extends Pick<
   readonly kernel: Kernel
   /** Whether this server answers for a handle. Absent: for all. */
   readonly owns?: ((handle: string) => boolean) | undefined
-  /** Called with what no request is answered with. */
+  /** Called with problems that are not part of an answer. */
   readonly onProblem: (what: string, error: unknown) => void
   /** A computation has ended, for whatever reason, this many milliseconds after it was taken. */
   readonly onComputed?: ((job: string, ms: number, isDone: boolean) => void) | undefined

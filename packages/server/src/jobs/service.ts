@@ -1,8 +1,8 @@
 /**
  * Computations by content: which callers share them, which wait for them, and how they end when none does.
  *
- * The path of a submitted job: routes.ts ─▶ here ─▶ work-runner.ts (its stages), waiting.ts (its callers). Beside the path: results.ts
- * (by their handle) and computations.ts (for operators).
+ * The path of a submitted job: routes.ts ─▶ here ─▶ work-runner.ts (its stages), waiting.ts (its callers). Beside the
+ * path: results.ts (by their handle) and computations.ts (for operators).
  *
  *   submit, or a result is asked for
  *      │
@@ -12,26 +12,37 @@
  *   looking, queued, preparing, making ─▶ ended: failed, timed out, abandoned, promised and not stored
  *
  * Invariants, quoted by the tests:
- *  W1  A handle has at most one computation at a time. Looking in the store is part of it, so there is no gap between a look
- *      that found nothing and the start. An abandoned computation has left its handle: it was signalled to stop, and neither
+ *  W1  A handle has at most one computation at a time. Looking in the store is part of it, so there is no gap between a
+ *  lookup that found nothing and the start. An abandoned computation has left its handle: it was signalled to stop, and
+ *  neither
  *      notifies nor writes, also if it ends late.
  *  W2  Every request ends exactly once: result, error, timeout, disconnected, superseded, cancelled or refused.
- *  W3  A seat is taken when the body is there, before it is parsed, and given back on every path. Bodies that are on their
- *      way are counted apart (A1 to A5 in http/lifecycle/arrivals.ts). A submit that joins a computation or finds its result
+ *  W3  A seat is taken when the body is there, before it is parsed, and given back on every path. Bodies that are on
+ *  their
+ *      way are counted apart (A1 to A5 in http/lifecycle/arrivals.ts). A submit that joins a computation or finds its
+ *      result
  *      gives its seat back at once.
- *  W4  A computation that no caller waits for or holds is cancelled. One that was acknowledged with a handle (202) is held
+ *  W4  A computation that no caller waits for or holds is cancelled. One that was acknowledged with a handle (202) is
+ *  held
  *      until it is done, is cancelled by its request id, or its slot is taken by a newer request. Being answered is not
- *      leaving, and neither is the answer "pending": a poll ends nothing and holds nothing. `limits.queue` is for callers
+ *      leaving, and neither is the answer "pending": a poll ends nothing and holds nothing. `limits.queue` is for
+ *      callers
  *      that wait: when it is over they are answered, and a computation that is held keeps its place in the queue.
- *  W5  What was acknowledged survives kill -9: it is in the journal before the 202 is sent, and is done after a restart. If
- *      the store does not take its results, callers that wait get them, its run stays open, and later callers are answered
- *      503 or 410, never "unknown" and never "done". If what results are made from is deleted meanwhile, it is stored again.
- *      A result that was promised and had to leave the store is made again, or is 410 when what it is made from has left too.
- *  W6  A result is sent when it is there, and kept while it is on its way to the store: a caller that asks in between finds it.
+ *  W5  What was acknowledged survives kill -9: it is in the journal before the 202 is sent, and is done after a
+ *  restart. If
+ *      the store does not take its results, callers that wait get them, its run stays open, and later callers are
+ *      answered
+ *      503 or 410, never "unknown" and never "done". If what results are made from is deleted meanwhile, it is stored
+ *      again.
+ *      A result that was promised and had to leave the store is made again, or is 410 when its first stage has left
+ *      too.
+ *  W6  A result is sent when it is there, and kept while it is on its way to the store: a caller that asks in between
+ *  finds it.
  *  W7  A cancelled, superseded or timed out computation writes nothing.
- *  W8  A failure reaches every caller that waits, is never stored, and never answered with 200. A result that can never be
+ *  W8  A failure reaches every caller that waits, is never stored, and never answered with 200. A result that can never
+ *  be
  *      stored, or that JSON cannot say, is a failure.
- *  W9  A higher priority asked for later moves what is queued; nothing is queued twice.
+ *  W9  A higher priority asked for later moves queued work; nothing is queued twice.
  *
  * A computation is started and joined in one step, without an await (W1); from there the runner takes it to its end.
  */
@@ -78,7 +89,7 @@ export type { ServiceOptions }
 export interface Submission {
   readonly served: ServedJob
   readonly seat: Seat
-  /** Computes again what is stored. */
+  /** Computes again, although a result is stored. */
   readonly force: boolean
   readonly input: unknown
   /** Handle of this job and this input. */
@@ -241,8 +252,8 @@ export class JobService {
    * *Cancellation*: none: a caller without an answer submits again and gets the same handle.
    * *Fairness*: as the dispatcher: by priority with aging, else first come, first served.
    * @param index Of the result that will be asked for: it must exist.
-   * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`; `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`
-   * or what the job threw, when that came first.
+   * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_STORE_FAILED`; `HDL_CANCELLED`,
+   * `HDL_SUPERSEDED`, `HDL_DRAINING` or the error of the job, when that came first.
    */
   async acknowledge(submission: Submission, index: number, caller: Asking): Promise<Answer> {
     const work = this.#join(submission, index, caller)
@@ -258,16 +269,16 @@ export class JobService {
    * last one the work ends (W4). After `wait` the work is acknowledged and continues.
    * *Fairness*: as {@link acknowledge}.
    * @throws `HDL_BAD_INPUT`, `HDL_NO_SUCH_INDEX`, `HDL_REQUEST_EXISTS`, `HDL_TIMEOUT` with the stage,
-   * `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`, what the job threw.
+   * `HDL_CANCELLED`, `HDL_SUPERSEDED`, `HDL_DRAINING`, the error of the job.
    */
   async compute(submission: Submission, index: number, caller: Asking): Promise<Answer> {
     return this.#waiting.wait(this.#join(submission, index, caller), index, caller, true)
   }
 
   /**
-   * What answers for an input: itself, or a larger one that is under way here or stored (U1).
+   * The input that answers for an input: itself, or a larger one that is under way here or stored (U1).
    *
-   * *Cancellation*: the signal and the deadline end the look at the store.
+   * *Cancellation*: the signal and the deadline end the query to the store.
    */
   async larger(
     read: ReadInput,
@@ -288,7 +299,7 @@ export class JobService {
     return { ...read, handle: larger.handle, input, family: { key: family!.key, size } }
   }
 
-  /** Plans what is likely asked for next; `start` is given its input. */
+  /** Plans the likely next request; `start` gets its input. */
   planPrefetch(
     { name, prefetch }: ServedJob,
     { input, handle }: ReadInput,
@@ -337,11 +348,12 @@ export class JobService {
   }
 
   /**
-   * Waits for what a request needs before it has a computation: a schema, a thread, another server. None of them keeps a
-   * drain beyond its deadline, and the request is answered then (W2).
+   * Waits for preparations of a request before it has a computation: a schema, a thread, another server. None of them
+   * keeps a drain beyond its deadline, and the request is answered then (W2).
    *
-   * *Cancellation*: the work gets a signal that aborts when the given one does, or when the deadline of a drain has passed.
-   * @throws `HDL_DRAINING`; what the work throws.
+   * *Cancellation*: the work gets a signal that aborts when the given one does, or when the deadline of a drain has
+   * passed.
+   * @throws `HDL_DRAINING`; the error of the work.
    */
   async untilOver<T>(
     signal: AbortSignal | undefined,
@@ -508,7 +520,7 @@ export class JobService {
   ): Work {
     const { served, seat, priority, force, begin } = submission
     try {
-      // U3, U4; what was acknowledged is computed as it was acknowledged.
+      // U3, U4; acknowledged work is computed with its acknowledged input.
       const isItself = force || begin !== undefined || submission.family === undefined
       const asked = isItself ? submission : this.#substituteOwned(submission)
       const { input, handle, family } = asked
@@ -594,7 +606,7 @@ async function isWritten(entry: Promise<LedgerEntry>): Promise<boolean> {
   }
 }
 
-/** Not taken because of what it is, or because what it was made from was deleted: the store itself works. */
+/** Refused because of its value, or because its first stage was deleted: the store itself works. */
 function isOfResult(error: unknown): boolean {
   return (
     isError(error, 'HDL_GONE') ||

@@ -1,13 +1,13 @@
 /**
  * Finds jobs that make durable steps before they are served.
  *
- * A served job is a computation: it is named by its input, shared by all callers that send the same one, and its result is kept. A
- * signal or a sleep of days is not part of that name. Durable steps belong to runs (decision 0287). The function itself is
- * asked, as text: what it passes on to other functions is found when it is called (`HDL_NO_STEPS`).
+ * A served job is a computation: it is named by its input, shared by all callers that send the same one, and its result
+ * is kept. A signal or a sleep of days is not part of that name. Durable steps belong to runs (decision 0287). The
+ * function itself is asked, as text: steps in other functions are found when they are called (`HDL_NO_STEPS`).
  */
 import type { Job } from '@heddle/core'
 
-/** Comments and texts: what stands in them is not called. */
+/** Comments and texts: calls in them do not count. */
 const notCode =
   /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
 

@@ -121,7 +121,7 @@ class StoreEntry implements LedgerEntry {
   }
 }
 
-/** Not waited for: what goes wrong with it ends the attempt. */
+/** Not awaited: an error ends the attempt. */
 function begin(attempt: JobAttempt): void {
   attempt.begin().catch(() => undefined)
 }
@@ -172,10 +172,10 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
   }
 
   /**
-   * Reads what was left, in one query, and begins to continue it. Resolves with how much that is.
+   * Reads the open jobs, in one query, and begins to continue them. Resolves with their number.
    *
    * *Cancellation*: none: it waits for the store.
-   * @param earlier What earlier versions have acknowledged comes with it.
+   * @param earlier Jobs that earlier versions have acknowledged come with them.
    */
   async recall(earlier: Pick<EarlierLedger, 'unfinished' | 'end'>): Promise<number> {
     await this.acknowledged.waitRead(shardCount)
@@ -185,7 +185,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
         const { work, crashes } = found
         const handle = work.handle + separator + found.runId
         const request = { handle, job: work.job, version: work.version, input: inputOf(work) }
-        // Earlier versions set work aside after five crashes: what has fewer is tried once more.
+        // Earlier versions set work aside after five crashes: work with fewer is tried once more.
         await this.acknowledged.acknowledge(request, crashes >= 5 ? 3 : Math.min(crashes, 2))
         await earlier.end(found)
       }),
@@ -307,7 +307,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
   }
 }
 
-/** With the tenant, unless it is the common one: a later caller must not learn what others were promised. */
+/** With the tenant, unless it is the common one: a later caller must not learn promises to other tenants. */
 function outcomeOf(how: string, tenant: string = commonTenant): string {
   return tenant === commonTenant ? how : `${how} ${tenant}`
 }

@@ -2,7 +2,7 @@
  * What happened to the stages of a work, as rows of the journal.
  *
  * Work begins before it is acknowledged, and may be acknowledged after minutes. The rows are kept here meanwhile,
- * so that the journal has the whole history of what was acknowledged. They are bounded: of a work that logs without end
+ * so that the journal has the whole history of acknowledged work. They are bounded: of a work that logs without end
  * the oldest rows are dropped, and the journal says how many.
  */
 import type { Transition } from '@heddle/core/lowlevel'

@@ -1,15 +1,17 @@
 /**
- * Inputs that differ only in size: what was computed, or is being computed, for a larger one answers for a smaller one.
+ * Inputs that differ only in size: a stored or running computation for a larger one answers for a smaller one.
  *
  *   asked (same, size) ── a larger one is under way, or is done and stored ─▶ the request is one for that input
  *                      └── none ─▶ it is computed, and is the largest when it is done
  *
  * Invariants, quoted by the tests:
- *  U1  A request is answered by a computation of the same family (job, version, tenant, what is the same) that is at least as
- *      large, if there is one: under way on this server, or stored. Of those under way the smallest that is large enough.
- *  U2  The larger wins: what is recorded as the largest of a family is replaced by a larger one, or by one that was forced.
+ *  U1  A request is answered by a computation of the same family (job, version, tenant, the equal parts) that is at
+ *  least as large, if there is one: under way on this server, or stored. Of those under way the smallest that is large
+ *  enough.
+ *  U2  The larger wins: the recorded largest of a family is replaced by a larger one, or by one that was forced.
  *  U3  `force` is for the input itself: no other computation answers.
- *  U4  Nothing is between the look and the start: computations that begin or end meanwhile are seen in the step in which the
+ *  U4  Nothing is between the lookup and the start: computations that begin or end meanwhile are seen in the step in
+ *  which the
  *      request joins (W1).
  */
 import { HeddleError } from '@heddle/core'

@@ -2,7 +2,7 @@
  * Whether a result can be stored and sent.
  *
  * The store finds out only while it writes, and then a caller may have got the result; JSON finds out when
- * a caller asks, and then the work has ended well. So it is looked at before any caller gets it.
+ * a caller asks, and then the work has ended well. So it is checked before any caller gets it.
  *
  * Known limits: how large it is shows while it is written. An object that changes afterwards is not found out.
  */
@@ -14,17 +14,17 @@ const deepest = 1_000
 /** Levels of a path that is still read by people. */
 const deepestPath = 20
 
-/** Values that are looked at before other work has a turn: about a millisecond. */
+/** Values that are checked before other work has a turn: about a millisecond. */
 const sliceValues = 20_000
 
 /** Stands for a place of an array that has no item. */
 const hole: unique symbol = Symbol('hole')
 
-/** A container, and what of it is still to be looked at. */
+/** A container, and its members that are not yet checked. */
 interface Level {
   readonly source: object
   readonly values: Iterator<unknown>
-  /** How many values have been looked at. */
+  /** How many values have been checked. */
   looked?: number
 }
 
@@ -39,7 +39,7 @@ export async function findProblem(
   isAnswered: boolean,
   clock: Clock,
 ): Promise<string | undefined> {
-  // A container of its own for the value: all are looked at in the same way.
+  // A container of its own for the value: all values are checked in the same way.
   const levels: Level[] = [{ source: [], values: [value].values() }]
   const open = new Set<object>()
   try {

@@ -116,7 +116,7 @@ export class Waiting {
       release()
       throw hold.lostBy ?? error
     }
-    // No caller may get the answer that what has failed or was cancelled meanwhile will be done.
+    // No caller may get the answer that work will be done when it has failed or was cancelled.
     if (hold.lostBy !== undefined) throw hold.lostBy
     if (work.state === 'ended') throw work.error
     return { handle, index, total, isDone: work.state === 'done' }
@@ -279,7 +279,7 @@ export class Waiting {
     gone.addEventListener('abort', () => this.#options.abandon(work, gone.reason), { once: true })
   }
 
-  /** *Cancellation*: none of its own: what it waits for has a deadline. */
+  /** *Cancellation*: none of its own: the awaited work has a deadline. */
   async #within(
     request: RegistryRequest<Encoded>,
     wait: number,

@@ -48,7 +48,7 @@ export interface WorkRunnerOptions {
   readonly store: ResultStore
   /** Where the jobs of a tenant run. */
   readonly placesOf: (tenant: string) => Places
-  /** Called with what jobs say. */
+  /** Called with the log lines of jobs. */
   readonly onJobLog: (name: string, text: string) => void
   readonly prepare: Dispatcher
   readonly items: Dispatcher
@@ -109,18 +109,18 @@ export class WorkRunner {
       using seat = given
       const stored = work.isForced ? undefined : await this.#find(work)
       work.signal.throwIfAborted()
-      // A caller may have forced it since the look.
+      // A caller may have forced it since the lookup.
       const found = work.isForced ? undefined : stored
       if (found !== undefined) {
         seat?.release()
         this.#record(work, 'prepare', 'succeeded')
       }
-      // A caller may have asked for a result since the look.
+      // A caller may have asked for a result since the lookup.
       const isStored = found?.isWhole === true && !work.isAsked
       work.sayLooked(isStored ? 'stored' : 'missing')
       const source = found ?? (await this.#prepare(work, seat))
       const failures: unknown[] = []
-      // The last look for more and the end are one step.
+      // The last check for more results and the end are one step.
       let isKept = isStored
       for (let isOver = isStored; !isOver; isOver = !this.#hasMore(work)) {
         await this.#make(work, source, failures)
@@ -128,7 +128,7 @@ export class WorkRunner {
         isKept = true
         await this.#options.beforeDone?.(work)
       }
-      // No caller may get the answer that what was promised is there when it is not (W5).
+      // No caller may get the answer that a promised result is there when it is not (W5).
       if (work.unstored !== undefined && work.holds.size > 0) throw work.unstored
       work.end('done')
       if (failures.length > 0) this.#record(work, 'items', 'failed', { error: failures[0] })
@@ -160,7 +160,7 @@ export class WorkRunner {
   async #prepare(work: Work, seat: Seat | undefined): Promise<Source> {
     const { served, handle, total, submitted, signal } = work
     const { prepare: job, limits } = served
-    // Only results were asked for, and what they are made from was deleted since.
+    // Only results were requested, and their first stage was deleted since.
     if (submitted === undefined) throw lostSource(handle)
     work.state = 'queued'
     const limit = limits.queue ?? this.#options.prepare.queueTimeout
@@ -522,7 +522,7 @@ export class WorkRunner {
     this.#options.registry.notifySuccess(work.handle, index, value)
   }
 
-  /** @throws `HDL_NOT_CLONEABLE` for what can never be stored, or not be answered with: the job has failed. */
+  /** @throws `HDL_NOT_CLONEABLE` for a value that can never be stored or sent: the job has failed. */
   async #check(name: string, value: unknown, isAnswered: boolean): Promise<void> {
     if (isAnswered && isBytes(value)) return
     const problem = await findProblem(value, isAnswered, this.#options.kernel.clock)
@@ -537,8 +537,8 @@ export class WorkRunner {
   }
 
   /**
-   * Stores what was made from the first stage. When that was deleted meanwhile, what was promised is stored
-   * all the same, with a first stage that is stored again; nothing stale is stored that no caller was promised.
+   * Stores a result of the first stage. When that stage was deleted in between, a promised result is still
+   * stored, with its first stage stored again; a stale result without a promise is not stored.
    */
   async #keepDerived(
     work: Work,
@@ -553,7 +553,7 @@ export class WorkRunner {
       if (parent === undefined && work.unstored !== undefined) return
       // See #tell.
       work.signal.throwIfAborted()
-      // Deleted between the write and the look at its version.
+      // Deleted between the write and the check of its version.
       const kept = parent === undefined ? Promise.reject(lostSource(work.handle)) : keep(parent)
       if (!isLast && work.holds.size > 0 && (await isGone(kept)) && !work.signal.aborted) {
         work.hasUnstored = true
@@ -687,7 +687,7 @@ function record(work: Work, row: StageRow): void {
   note(work, (entry) => entry.write(row))
 }
 
-/** Writes what happened before the work was in the ledger. To be called in the step in which it comes there. */
+/** Writes the events from before the work was in the ledger. To be called in the step in which it comes there. */
 export function noteStory(work: Work): void {
   const rows = work.story.rows()
   note(work, (entry) => {

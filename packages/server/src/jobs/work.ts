@@ -30,7 +30,7 @@ export interface Hold {
 
 export interface NewWork {
   readonly served: ServedJob
-  /** Absent when only results are made, from what is stored. */
+  /** Absent when only results are made, from the stored stage. */
   readonly submitted?: Submitted | undefined
   readonly handle: string
   /** Tenant of the work: others may neither read nor cancel it, unless the job is shared; then they may read it. */

@@ -160,7 +160,7 @@ export class StructuredLog {
     return { written: this.#written, dropped: this.#dropped, failed: this.#failed }
   }
 
-  /** Writes what is left. Harmless twice. *Cancellation*: none: it waits for a moment only. */
+  /** Writes the remaining lines. Harmless twice. *Cancellation*: none: it waits for a moment only. */
   async stop(): Promise<void> {
     const file = this.#file
     if (file === undefined || this.#isStopped) return

@@ -1,4 +1,4 @@
-/** Where a request comes from: the address of the connection, or what a trusted proxy says of it. */
+/** The address of a client: that of the connection, or the one that a trusted proxy reports. */
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { IncomingMessage } from 'node:http'
 import { HeddleError } from '@heddle/core'

@@ -6,7 +6,7 @@
  *  K1  New cookies are signed with the current key. A cookie of an earlier key is still read, and gets a signature of
  *  the current
  *      one when its session is asked for.
- *  K2  A server looks at the keys in the store at most a second after its last look: a rotation counts on all servers
+ *  K2  A server reads the keys in the store at most a second after its last read: a rotation counts on all servers
  *  within
  *      two seconds.
  *  K3  A rotation is one change of the store; if two come at the same moment, both count, one after the other.
@@ -18,7 +18,7 @@ import { settings, type SettingRecord } from './tables.ts'
 const currentId = 'cookie key'
 const earlierId = 'earlier cookie keys'
 
-/** Milliseconds between two looks at the store. */
+/** Milliseconds between two reads of the store. */
 const lookEvery = 1_000
 
 interface EarlierKey {

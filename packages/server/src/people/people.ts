@@ -8,7 +8,7 @@
  *
  * The keys of cookies are in cookie-keys.ts.
  *
- *  U1  A caller is looked up in the store at most a second after the last look: what is blocked or revoked on any
+ *  U1  A caller is looked up in the store at most a second after the last lookup: a user or token blocked on any
  *  server
  *      is refused on all of them within two seconds.
  *  U2  Unknown names and wrong passwords are refused with the same words, after the same work.
@@ -52,7 +52,7 @@ const sweepEvery = 10 * minute
 /** Lines of the log that one sweep removes. When there are more, the next line that is written removes them. */
 const actionsAtOnce = 1_000
 const lookEvery = second
-/** Callers that are remembered between looks. */
+/** Callers that are remembered between lookups. */
 const mostKnown = 20_000
 
 export const tokenScopes = ['read', 'operate', 'submit', 'worker'] as const
@@ -526,7 +526,7 @@ export class People {
     throw new HeddleError('HDL_BAD_INPUT', { what: 'password', problem })
   }
 
-  /** U1: one look a second for each caller, shared by its requests. */
+  /** U1: one lookup a second for each caller, shared by its requests. */
   #remember<T>(known: Map<string, Known<T>>, key: string, look: () => Promise<T>): Promise<T> {
     const now = this.#kernel.clock.now()
     const found = known.get(key)

@@ -16,7 +16,7 @@ export interface UserRecord extends StoredRecord {
   readonly createdAt: number
 }
 
-/** Its id is the hash of what the cookie holds. */
+/** Its id is the hash of the cookie's secret. */
 export interface SessionRecord extends StoredRecord {
   readonly user: string
   readonly csrf: string
@@ -40,7 +40,7 @@ export interface TokenRecord extends StoredRecord {
   readonly revokedAt?: number
 }
 
-/** A link that sets a password once. Its id is the hash of what the link holds. */
+/** A link that sets a password once. Its id is the hash of the link's secret. */
 export interface LinkRecord extends StoredRecord {
   readonly user: string
   readonly expiresAt: number

@@ -3,8 +3,8 @@
  *
  *   open ── end(), the client leaves ─▶ closed
  *
- *  E1  Nothing is written while the client has not taken what was written before: the next frame is made then, from what
- *      has happened by then.
+ *  E1  Nothing is written until the client has taken the earlier frames: the next frame is made then, with all events
+ * up to that moment.
  *  E2  Closing it, by whichever side, ends every wait of it.
  */
 import type { FastifyReply } from 'fastify'

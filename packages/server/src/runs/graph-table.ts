@@ -39,13 +39,13 @@ export function graphTable(
   return table
 }
 
-/** Makes the graph of a run from what was exported. */
+/** Makes the graph of a run from an export. */
 export function makerOf(source: Graph | GraphMaker): GraphMaker {
   const make = typeof source === 'function' ? source : (): Graph => source
   return Object.assign((args: unknown) => make(args), { source })
 }
 
-/** Another copy of the package has another class: what counts is what a graph can do. */
+/** Another copy of the package has another class: the methods of a graph are checked instead. */
 function isGraph(value: unknown): value is Graph {
   const graph = value as Partial<Graph> | null | undefined
   return typeof graph === 'object' && typeof graph?.nodes === 'function'
@@ -57,7 +57,7 @@ export function refuseGraph(table: GraphTable, name: string): never {
   throw new HeddleError('HDL_UNKNOWN_GRAPH', { graph: name, suggestion })
 }
 
-/** @throws `HDL_UNKNOWN_GRAPH`; what the function throws. */
+/** @throws `HDL_UNKNOWN_GRAPH`; the error of the function. */
 export async function makeGraph(table: GraphTable, name: string, args: unknown): Promise<Graph> {
   const make = table.get(name) ?? refuseGraph(table, name)
   const made: unknown = await make(args)

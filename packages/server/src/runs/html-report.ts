@@ -1,9 +1,10 @@
 /**
- * A recorded run as one HTML page: to be mailed, attached to an issue, kept. It needs no server, no script and no other file.
+ * A recorded run as one HTML page: to be mailed, attached to an issue, kept. It needs no server, no script and no other
+ * file.
  *
  *  P1  Whatever nodes are called, and whatever jobs log and throw, is text: all of it passes through escaped(), and the
  *      policy in the page allows nothing but its own style.
- *  P2  It is bounded: what is left out is counted, in the place where it would be.
+ *  P2  It is bounded: omitted rows are counted, in their place.
  */
 import {
   nodeWord,
@@ -107,7 +108,7 @@ const rowHeight = 16
 const labelWidth = 230
 const barsWidth = 770
 
-/** The earliest, and before them the critical path and what failed: these are what a reader looks for. */
+/** The earliest, and before them the critical path and the failures: readers search for these first. */
 function shownRows(rows: readonly TimelineRow[]): readonly TimelineRow[] {
   if (rows.length <= mostBars) return rows
   const isNotable = ({ critical, state }: TimelineRow): boolean => critical || state === 'failed'

@@ -205,11 +205,12 @@ export class OwnRuns {
   }
 
   /**
-   * Runs a node of a run that is over again, with what is computed from it and what has not succeeded: in a new run, which uses
-   * the other results of the old one (O4).
+   * Runs a node of an ended run again, with everything computed from it and all nodes that have not succeeded: in a new
+   * run, which uses the other results of the old one (O4).
    *
    * *Cancellation*: none; a run that was opened is started.
-   * @throws `HDL_UNKNOWN_RUN`, `HDL_UNKNOWN_NODE`, `HDL_NOT_STEERABLE`, `HDL_LOCKED` while it runs, `HDL_UNKNOWN_GRAPH`, `HDL_GRAPH_CHANGED`.
+   * @throws `HDL_UNKNOWN_RUN`, `HDL_UNKNOWN_NODE`, `HDL_NOT_STEERABLE`, `HDL_LOCKED` while it runs,
+   * `HDL_UNKNOWN_GRAPH`, `HDL_GRAPH_CHANGED`.
    */
   async retryFrom(id: string, node: string): Promise<{ readonly run: string }> {
     this.#checkOpen()

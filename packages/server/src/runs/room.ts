@@ -43,7 +43,7 @@ const tallyEvery = 1_000
 /** The same for runs of one tenant, which are counted by reading the newest runs of all. */
 const slowTally = 5_000
 
-/** Tenants whose last look is remembered. */
+/** Tenants whose last query is remembered. */
 const mostTenants = 1_000
 
 interface Tally {

@@ -17,7 +17,7 @@ import type { EventStream } from './event-stream.ts'
 import { firstLine } from './views.ts'
 
 const frameEvery = 100
-/** Between two looks at a run in which nothing happens. */
+/** Milliseconds between two checks of a run in which nothing happens. */
 const longestPause = 500
 const beatEvery = 10_000
 /** Rows that are sent to a client that catches up; more are answered with `reset`. */

@@ -42,7 +42,7 @@ async function checkOwner(
   throw new HeddleError('HDL_UNKNOWN_RUN', { run, address: journal.address })
 }
 
-/** Runs that are looked at when those of one tenant are counted, newest first. */
+/** Runs that are read when those of one tenant are counted, newest first. */
 const mostCounted = 10_000
 
 /**

@@ -1,7 +1,7 @@
 /** Data about runs that the store holds beside their journal. */
 import type { StoredRecord, Table } from '@heddle/core/lowlevel'
 
-/** A link that answers a run that waits. Its id is the hash of what the link holds. */
+/** A link that answers a waiting run. Its id is the hash of the link's secret. */
 export interface ApprovalRecord extends StoredRecord {
   readonly run: string
   readonly signal: string

@@ -12,7 +12,8 @@
  *      servers that live may have run out while it was away. They have time for two renewals first.
  *  U3  A run that cannot be continued here is logged once, and left to other servers.
  *  U4  A run that was continued here and is left again waits longer each time: its jobs run once more with each try.
- *  U5  Whoever asks whether an interrupted run is under way gets yes as long as a look may still continue it. Without a
+ *  U5  Whoever asks whether an interrupted run is under way gets yes as long as a check may still continue it. Without
+ *  a
  *  shared store
  *      only the look at the start continues runs.
  */
@@ -54,7 +55,7 @@ export class RunTakeOver implements Ticked {
   readonly #met = new Map<string, Met>()
   /** When the store has answered last. */
   #answeredAt: number | undefined
-  /** From here on what it answers is trusted. */
+  /** From here on its answers are trusted. */
   #settledAt = 0
 
   constructor(options: RunTakeOverOptions) {
@@ -79,7 +80,7 @@ export class RunTakeOver implements Ticked {
     if (isShared && now - before > longestGap) this.#settledAt = now + settledAfter
     this.#forget(left, now)
     if (now < this.#settledAt) return undefined
-    // Servers that look at the same moment begin at different runs.
+    // Servers that check at the same moment begin at different runs.
     const first = Math.floor(random.next() * left.length)
     for (const id of [...left.slice(first), ...left.slice(0, first)]) {
       if (signal.aborted) return undefined

@@ -26,7 +26,7 @@ import {
   type Timeline,
 } from '../client/contract/runs.ts'
 
-/** A record with what is worked out from it once. */
+/** A record with the data that is computed from it once. */
 export interface ViewedRun {
   readonly record: RunRecord
   readonly criticalPath: CriticalPath
@@ -201,7 +201,7 @@ export function firstLine(text: string): string {
   return line.length > longestLine ? `${line.slice(0, longestLine)}…` : line
 }
 
-/** A node without what is read from elsewhere: its value and its log. */
+/** A node without the parts that are read from elsewhere: its value and its log. */
 export type NodeView = Omit<NodeDetail, 'result' | 'input' | 'log_lines' | 'progress'>
 
 export function nodeView(run: ViewedRun, index: number): NodeView {

@@ -31,7 +31,7 @@ export function idOf(origin: Origin, name: string): string {
  * `schedules` of a module: one, a list, or an object of them. Their graphs are registered, so that a run which is
  * interrupted can be resumed: under the name they have already, or as `schedule NAME`.
  *
- * @throws `HDL_BAD_OPTION` for what is not a schedule, and for two of one name.
+ * @throws `HDL_BAD_OPTION` for a value that is not a schedule, and for two of one name.
  */
 export function exportedSchedules(
   exported: Readonly<Record<string, unknown>> | readonly unknown[],

@@ -31,7 +31,7 @@ export interface DelayedStartsOptions {
   readonly runner: Pick<Runner, 'start'>
   readonly kernel: Kernel
   readonly log: (level: 'info' | 'warning', text: string) => void
-  /** Called when there is a start that may be due before the next look. */
+  /** Called when there is a start that may be due before the next check. */
   readonly onChange?: () => void
   /** Starts that wait at a time; 10,000 when absent. */
   readonly most?: number
@@ -80,7 +80,7 @@ export class DelayedStarts {
     return { waiting: this.#count }
   }
 
-  /** Counts what is there. *Cancellation*: none. */
+  /** Counts the stored starts. *Cancellation*: none. */
   async start(): Promise<void> {
     const { tables } = this.#options
     const limit = pageSize
@@ -97,7 +97,7 @@ export class DelayedStarts {
    * Starts a run at its time, at once when that has passed.
    *
    * *Cancellation*: none; it writes a record.
-   * @throws `HDL_OVERLOADED`; what a start throws.
+   * @throws `HDL_OVERLOADED`; the error of a start.
    */
   async request(request: DelayRequest): Promise<DelayAnswer> {
     const { tables } = this.#options
@@ -173,7 +173,7 @@ export class DelayedStarts {
     }
   }
 
-  /** Starts what is due. Gives when the next one is. *Cancellation*: the signal ends it between two starts. */
+  /** Starts due runs. Resolves with the time of the next one. *Cancellation*: the signal ends it between two starts. */
   async look(now: number, signal: AbortSignal): Promise<number | undefined> {
     const { tables } = this.#options
     const due = await tables.list(starts, { by: 'dueAt', below: now + 1, limit: mostAtOnce })

@@ -26,7 +26,7 @@ export class DueTimes {
     // The parser would also take a single date.
     if (!/^\s*@|\s/.test(cron.trim())) throw refused(cron, expected)
     try {
-      // The fields are read on the wall clock, as if it were UTC: what a jump of it means is decided here.
+      // The fields are read on the wall clock, as if it were UTC: the meaning of a clock change is decided here.
       this.#cron = new Cron(cron.trim(), { timezone: 'UTC', paused: true })
     } catch (error) {
       const problem = (error as Error).message.replace(/^CronPattern: /, '')

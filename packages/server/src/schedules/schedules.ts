@@ -16,8 +16,8 @@
  *      expects the revision of the cursor and that the firing is absent. If two servers do so, one is refused.
  *  D2  A firing is started once: `starting` is written before the start, and if two starts have one key, one opens the
  *  run.
- *      A server that dies in between leaves `starting`, which the next look of any server starts with the same key.
- *  D3  Time is the store's. When its clock is set back, what was decided is not decided again.
+ *      A server that dies in between leaves `starting`, which the next check of any server starts with the same key.
+ *  D3  Time is the store's. When its clock is set back, earlier decisions are not repeated.
  *  D4  Firings of a schedule start in the order of their due times, and never while an earlier one has a run under way:
  *      `skip` leaves out the due time, `queue` waits, `cancel` cancels the run before and leaves out what it has
  *      overtaken.
@@ -118,7 +118,7 @@ export class Schedules {
     return { open: this.#open }
   }
 
-  /** Takes over what the module exports: new ones begin now (D7). *Cancellation*: none. */
+  /** Registers the exported schedules: new ones begin now (D7). *Cancellation*: none. */
   async start(): Promise<void> {
     const { exported, tables } = this.#options
     const now = await tables.now()
@@ -145,9 +145,10 @@ export class Schedules {
   }
 
   /**
-   * Decides what is due and starts what was decided. Gives the instant of the next due time.
+   * Decides due firings and starts them. Resolves with the instant of the next due time.
    *
-   * *Cancellation*: the signal ends it between two steps; what was decided and not started is left to the next look.
+   * *Cancellation*: the signal ends it between two steps; decided firings that have not started are left to the next
+   * check.
    */
   async look(now: number, signal: AbortSignal): Promise<number | undefined> {
     const all = await this.#definitions()
@@ -331,7 +332,7 @@ export class Schedules {
     await this.#options.tables.removeBelow(firings, 'dueAt', now - keepFor)
   }
 
-  // Schedules made over HTTP, and what is shown of all.
+  // Schedules made over HTTP, and the views of all.
 
   /** @throws `HDL_BAD_OPTION` for fields, `HDL_BAD_INPUT` when it is never due, `HDL_NAME_TAKEN`. */
   async make(input: MakeInput): Promise<ScheduleView> {

@@ -1,14 +1,14 @@
 /**
- * Looks at what is due, when it is due: by the clock of the store.
+ * Checks at each due time, by the clock of the store.
  *
- *  K3  A look that fails is logged once, and repeated: the store may come back.
+ * K3  A check that fails is logged once, and repeated: the store may come back.
  */
 import type { Clock, ServiceState, StopOptions, Tables } from '@heddle/core/lowlevel'
 import { RepeatedLook } from '../repeated-look.ts'
 
-/** What is looked at. */
+/** The object that is checked. */
 export interface Ticked {
-  /** `now` is the time of the store. Gives the instant at which it wants to be looked at again. */
+  /** `now` is the time of the store. Resolves with the instant of the next check. */
   look(now: number, signal: AbortSignal): Promise<number | undefined>
 }
 
@@ -17,13 +17,15 @@ export interface TickerOptions {
   readonly tables: Pick<Tables, 'now'>
   readonly clock: Clock
   readonly log: (level: 'info' | 'warning', text: string) => void
-  /** Milliseconds between looks, when nothing is due: where other servers may change something. Infinity when absent. */
+  /**
+   * Milliseconds between checks, when nothing is due: where other servers may change something. Infinity when absent.
+   */
   readonly every?: number
-  /** What is looked at, in words. Default `Schedules`. */
+  /** The name of the checked object. Default `Schedules`. */
   readonly what?: string
 }
 
-/** Milliseconds after which a look that failed is repeated. */
+/** Milliseconds after which a failed check is repeated. */
 const retryAfter = 5_000
 
 export class Ticker {
@@ -60,7 +62,7 @@ export class Ticker {
     return this.#looks.stats()
   }
 
-  /** Gives the milliseconds until the next look. Does not throw. */
+  /** Resolves with the milliseconds until the next check. Does not throw. */
   async #look(signal: AbortSignal): Promise<number> {
     const { parts, tables, clock, log, every = Infinity, what = 'Schedules' } = this.#options
     try {

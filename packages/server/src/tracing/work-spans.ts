@@ -141,7 +141,7 @@ export class StageSpans {
   }
 }
 
-/** T3: what a job threw may say anything. */
+/** T3: an error of a job may contain anything. */
 function endSpan(span: Span, failure: { readonly error: unknown } | undefined): void {
   if (failure !== undefined) {
     const { error } = failure

@@ -1,10 +1,10 @@
 /**
- * How the results of a campaign came about: the test over time, the parameters over time, what each worker delivered.
+ * How the results of a campaign came about: the test over time, the parameters over time, the results of each worker.
  *
- * The test and the workers are made from the closed leases, so they are the same after a restart and on every server; the
- * parameters are sampled while this server runs the campaign, because only the last ones are kept.
+ * The test and the workers are made from the closed leases, so they are the same after a restart and on every server;
+ * the parameters are sampled while this server runs the campaign, because only the last ones are kept.
  *
- *  H1  At most `mostLeases` leases are read for an answer, the newest; what came before them is the first point.
+ *  H1  At most `mostLeases` leases are read for an answer, the newest; earlier leases form the first point.
  *  H2  At most `mostPoints` points are kept: of a longer history every second one.
  *  H3  Equal questions within `answerAge` share one answer.
  */

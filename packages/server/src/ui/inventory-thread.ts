@@ -10,7 +10,7 @@ export const inventoryJob = job(
   async (file: string | undefined) => JSON.stringify(await inventoryOf(file)),
 )
 
-/** Bytes: what is larger is not sent to a browser. */
+/** Bytes: a larger inventory is not sent to a browser. */
 const longestInventory = 4_000_000
 
 /** Read each time: it is made again while the server runs. */

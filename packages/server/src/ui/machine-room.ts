@@ -1,4 +1,4 @@
-/** The room of the machine: what this process does and has done, for the people who look after it. */
+/** The room of the machine: present and past activity of this process, for operators. */
 import type { Clock, LoopWatch, Tables, ThreadPool } from '@heddle/core/lowlevel'
 import { HeddleError } from '@heddle/core'
 import {

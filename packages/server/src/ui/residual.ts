@@ -1,6 +1,7 @@
 /**
  * How far the results of one worker are from those of all, in standard deviations: the chi-square of its counts against
- * the shares of the total, normalised. Above 3 it is worth a look: other hardware, another version, or made-up results.
+ * the shares of the total, normalised. Above 3 it deserves attention: other hardware, another version, or made-up
+ * results.
  */
 export function residualOf(counts: readonly number[], total: readonly number[]): number {
   const samples = sum(counts)

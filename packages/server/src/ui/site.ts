@@ -26,7 +26,7 @@ export interface SiteRequest {
 }
 
 export interface Site {
-  /** `path` is what comes behind `/ui/`; undefined when there is no such file. */
+  /** `path` is the part after `/ui/`; undefined when there is no such file. */
   answer(path: string, request: SiteRequest): SiteAnswer | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Artifacts that are larger than what a server may hold in memory, and clients that leave or read slowly. */
+/** Artifacts that are larger than the memory limit of a server, and clients that leave or read slowly. */
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'

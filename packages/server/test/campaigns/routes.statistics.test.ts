@@ -1,4 +1,4 @@
-/** `POST /stats/calc` says what the library says, and both what the oracle says. */
+/** `POST /stats/calc` gives the results of the library, and both match the oracle. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'

@@ -23,7 +23,7 @@ const newStore = (): string => `${postgres.address}?schema=limits_${++schemas}`
 const limit = 3
 const jobs = 24
 
-/** A server in a process of its own, and what runs there. */
+/** A server in a process of its own, and its jobs. */
 class ServerProcess {
   readonly child: ChildProcess
   readonly ready: Promise<void>
@@ -159,7 +159,7 @@ test("scope: 'cluster': /computations says why a job waits, and /healthz what ea
     "a permit of license: 1 of 1 are in use; this server has 1 of the cluster's 1, 1 other server has 0",
     "a permit of license: this server has 0 of the cluster's 1, 1 other server has 1",
   ]
-  // Both servers list what waits on either.
+  // Both servers list the waiting computations of either.
   await reach(
     async () => {
       const { body } = await call(pair.one, '/computations')

@@ -129,7 +129,7 @@ roleConformance(
       async run(store) {
         const { tables } = await store.connect()
         const two = await tierOf(store, 'two')
-        // It is stopped between its last look and its statement.
+        // It is stopped between its last query and its statement.
         const one = makeTier(
           {
             ...bound(tables),

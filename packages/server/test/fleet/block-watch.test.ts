@@ -6,7 +6,7 @@ import { BlockWatch } from '../../src/fleet/block-watch.ts'
 import { People } from '../../src/people/people.ts'
 import { peopleTables } from '../../src/people/tables.ts'
 
-/** Notes what the watch asks and what it blocks. */
+/** Records the queries and the blocks of the watch. */
 async function setUp() {
   const clock = new VirtualClock()
   const kernel = { clock, random: seededRandom(1) }

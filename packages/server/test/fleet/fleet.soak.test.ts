@@ -1,4 +1,4 @@
-/** S155: hours of work leave nothing behind. Counted in what is kept, not in what the process weighs. */
+/** S155: hours of work leave nothing behind. Counted in kept entries, not in the memory of the process. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callOf, makeWorld, openLeases, TestServer } from './kit.ts'

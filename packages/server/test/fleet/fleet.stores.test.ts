@@ -1,4 +1,4 @@
-/** Leases and campaigns on every store: what was answered is there, take-overs lose and double nothing. */
+/** Leases and campaigns on every store: answered calls are there, take-overs lose and double nothing. */
 import assert from 'node:assert/strict'
 import type { FleetAttempt } from '@heddle/core/lowlevel'
 import { roleConformance, type RoleCase } from '@heddle/core/testing'

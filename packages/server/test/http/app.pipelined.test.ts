@@ -22,7 +22,7 @@ function submitOf(input: unknown): string {
   return head('/jobs/work?wait=60000', text.length) + text
 }
 
-/** The whole answers in what was received. */
+/** The complete answers in the received bytes. */
 function answersIn(received: string): Answer[] {
   const answers: Answer[] = []
   for (let rest = received; ;) {

@@ -1,4 +1,4 @@
-/** Every refusal that the table knows says when to come back, by what was measured. */
+/** Every refusal of the table has a retry time, from the measured rate. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { compute, quiet, submit } from '../support/http.ts'
 
-/** An error of any code; what it says does not matter. */
+/** An error of any code; its message does not matter. */
 function ofCode(code: ErrorCode, details: object = {}, retryAfter?: number): HeddleError {
   return Object.defineProperties(new HeddleError('HDL_CLOSED', { what: 'It' }), {
     code: { value: code },

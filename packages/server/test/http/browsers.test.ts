@@ -1,4 +1,4 @@
-/** B1 to B3: what a web page can make a browser send. */
+/** B1 to B3: requests that a web page can make a browser send. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { cancel, quiet, submit } from '../support/http.ts'
 
 const echo = job({ name: 'echo' }, (input: unknown) => input ?? 'nothing')
 
-/** The status and the code of what was sent like this. */
+/** The status and the code of the answer to these bytes. */
 async function raw(server: Server, method: string, path: string, lines: readonly string[]) {
   using wire = new Wire(server)
   await wire.send(`${[`${method} ${path} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n`)

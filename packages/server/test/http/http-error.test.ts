@@ -6,7 +6,7 @@ import { errorTable } from '../../../core/src/errors.ts'
 import { toConnectionError, toHttpError } from '../../src/http/http-error.ts'
 import { jobFailure } from '../../src/jobs/problems.ts'
 
-/** An error of any code; what it says does not matter. */
+/** An error of any code; its message does not matter. */
 function ofCode(code: ErrorCode): HeddleError {
   const error = new HeddleError('HDL_CLOSED', { what: 'It' })
   return Object.defineProperties(error, {

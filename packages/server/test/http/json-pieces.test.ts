@@ -73,7 +73,7 @@ test('S53 joining takes as many turns of the loop as it needs: other work runs i
   const pieces = cutJson(text, 100)
   let now = 0
   let turns = 0
-  // A millisecond passes at every look at the clock, as if each piece had taken it.
+  // A millisecond passes at every reading of the clock, as if each piece had taken it.
   const slow: Clock = {
     ...clock,
     now: () => now++,

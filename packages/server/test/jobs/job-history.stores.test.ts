@@ -140,7 +140,7 @@ for (const [name, addressOf] of Object.entries(stores)) {
     assert.match(pages.at(-1)!, /^items failed 0 torn/)
     const all = Array.from({ length: 256 }, (_, shard) => shard)
     assert.deepEqual(await database.openJobs(all), [])
-    // One for each acknowledgement; what was only waited for has none.
+    // One for each acknowledgement; a request that only waited has none.
     const { outcomes } = await journal.prune!({ before: Date.now() + 3_600_000, dryRun: true })
     assert.equal(outcomes, 5)
   })

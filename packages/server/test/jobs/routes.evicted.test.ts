@@ -53,7 +53,7 @@ for (const where of ['memory', 'sqlite'] as const) {
       await server.drain()
     }
     if (where === 'memory') return
-    // Another process knows from the store what was promised.
+    // Another process knows the promises from the store.
     await using later = await startServer(options)
     const statuses = await statusesOf(later, handles)
     assert.deepEqual(new Set(statuses), new Set([200, 410]))

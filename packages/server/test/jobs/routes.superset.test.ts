@@ -1,4 +1,4 @@
-/** J5: what was computed, or is being computed, for a larger input answers for a smaller one. */
+/** J5: a stored or running computation for a larger input answers for a smaller one. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

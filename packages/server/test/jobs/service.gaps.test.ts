@@ -453,7 +453,7 @@ test('W4 the ledger of work that is begun twice over: no invalid input is restor
   await bench.clock.settle()
   await bench.acknowledge('two', 'b', { request: 'b' })
   const before = (await bench.journal.runs()).length
-  // A poll for what has to be made again is no submit.
+  // A poll for a result that has to be made again is not a submit.
   await assert.rejects(bench.result(handle, { index: -1, wait: 0 }), /not today/)
   assert.equal((await bench.journal.runs()).length, before)
   bench.service.cancel('default', 'b')
@@ -502,7 +502,7 @@ test('W7 cancelled in any step between the end of the job and the write: nothing
       isCancelled = !wasWritten
       bench.service.cancel('default', 'mine')
       await bench.clock.settle()
-      // Not in onKeep: what the store throws is only counted.
+      // Not in onKeep: an error of the store is only counted.
       assert.ok(!isLate, `${stage}: written after the cancel, ${steps} steps after the job`)
       if (stage === 'prepare') assert.equal(codeOf(asked.error), 'HDL_CANCELLED')
       if (wasWritten) written++

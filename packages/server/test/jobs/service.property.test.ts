@@ -82,7 +82,7 @@ class Life {
   constructor(bench: Bench, gates: readonly Gate[]) {
     this.bench = bench
     this.#gates = gates
-    // W7. Not asserted here: what the store throws is only counted.
+    // W7. Not asserted here: an error of the store is only counted.
     bench.store.onKeep = (value) => {
       const made = this.#over.get(value)
       if (made?.context.cancelled !== false)
@@ -217,7 +217,7 @@ class Life {
     await clock.advance(10_000)
   }
 
-  /** W2: once, and with what happened to this request and not to another. */
+  /** W2: once, and with the outcome of this request and not of another. */
   assertToldOnce(hasForgotten: boolean): void {
     for (const { id, answer, mayBe } of this.requests) {
       assert.equal(answer.times, 1, `${id} was told ${answer.times} times`)

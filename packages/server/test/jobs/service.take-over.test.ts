@@ -1,4 +1,4 @@
-/** Shards that come and go: what this server hands over, and what it takes over. */
+/** Shards that come and go: shards that this server hands over, and shards that it takes over. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
@@ -37,7 +37,7 @@ test('W1: a shard that is lost and acquired again before its work has ended: the
   const waits = told(bench.compute('load', 'a'))
   await bench.clock.settle()
   const handle = bench.handle('load', 'a')
-  // The job does not look at its signal: the first computation ends late.
+  // The job ignores its signal: the first computation ends late.
   bench.service.handOver(handle, lost)
   const { was, entry, ends } = acknowledgement(handle)
   await bench.service.takeOver(was, entry, signal)

@@ -61,7 +61,7 @@ async function aborted(signal: AbortSignal): Promise<never> {
   throw signal.reason
 }
 
-/** A server on it, whose service begins what it is given and ends it at once, but for the handle `slow`. */
+/** A server on it, whose service begins each job and ends it at once, except for the handle `slow`. */
 async function setUp(...handles: string[]) {
   return setUpWith([], ...handles)
 }

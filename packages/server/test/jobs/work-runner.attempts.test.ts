@@ -1,4 +1,4 @@
-/** How served jobs are tried, and what the journal has of it. */
+/** How served jobs are retried, and the rows in the journal. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError, isError, job, retryAfter } from '@heddle/core'

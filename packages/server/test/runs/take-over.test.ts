@@ -277,7 +277,7 @@ test('C5, 200 seeds: runs of killed servers are continued within ttl + 3 s, and 
         calmSince = clock.now() + 11_000
       } else if (chance < 0.5 && dead.size < 2) {
         dead.add(names.find((name) => !dead.has(name))!)
-        // After an outage it waits for renewals first (U2), and a look that failed is repeated after 5 s.
+        // After an outage it waits for renewals first (U2), and a failed check is repeated after 5 s.
         await clock.advance(clock.now() < calmSince ? 20_000 : 9_000)
         const orphans = [...cluster.runs].filter(([, { holder }]) => dead.has(holder))
         assert.deepEqual(orphans, [], `seed ${seed}: within ttl + 3 s`)

@@ -37,7 +37,7 @@ test('D1 two real servers on one PostgreSQL: each second that is due has one fir
     ([a, b]) => a.servers === 2 && b.servers === 2,
   )
   const client = connect({ url: one.url })
-  // `all`: a machine that is busy for long must not leave out what is due.
+  // `all`: a machine that is busy for long must not skip due times.
   const body = {
     name: 'ticks',
     cron: '* * * * * *',

@@ -280,7 +280,7 @@ test('D1, D2 property: with servers that die anywhere each due time has one run'
       fc.array(
         fc.record({
           server: fc.nat({ max: 2 }),
-          /** Milliseconds since the look before. */
+          /** Milliseconds since the check before. */
           pause: fc.integer({ min: 0, max: 90 * second }),
           /** What fails in this look: which of its writes or starts, and on which side. */
           fault: fc.option(
@@ -314,7 +314,7 @@ test('D1, D2 property: with servers that die anywhere each due time has one run'
           await servers[server]!.look(await kit.tables.now(), signal).catch(() => undefined)
         }
         fault = undefined
-        // Servers that live finish what is open.
+        // Living servers finish open firings.
         const end = await kit.tables.now()
         do {
           await servers[0]!.look(end, signal)

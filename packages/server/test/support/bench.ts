@@ -41,7 +41,7 @@ export interface BenchOptions {
   readonly journal?: Journal
   /** The store of an earlier bench, with everything it has acknowledged. */
   readonly database?: OpenStore
-  /** False: only what has something to tell becomes a run, as in a server. */
+  /** False: only jobs with a history become runs, as in a server. */
   readonly isTold?: boolean
   readonly ledger?: (options: StoreLedgerOptions) => StoreLedger
 }
@@ -101,7 +101,7 @@ export class HeldStore extends ResultStore {
   hold: Promise<unknown> | undefined
   /** Waited for at each call. */
   pace: () => Promise<unknown> = () => Promise.resolve(this.hold)
-  /** Told what it is asked to keep. */
+  /** Called with each value to keep. */
   onKeep: (value: unknown) => void = () => undefined
 
   override async prepared(
@@ -186,7 +186,7 @@ export class Bench {
     const onProblem = (what: string, error: unknown): void =>
       void this.problems.push(`${what}: ${String(error)}`)
     const notable = new JobHistory({ journal, kernel, onProblem })
-    // Tests look at the rows of jobs that succeed without a word too.
+    // Tests also read the rows of jobs that succeed without a log.
     const history = {
       of: (...args: Parameters<JobHistory['of']>): History => {
         const made = notable.of(...args)
@@ -316,7 +316,8 @@ export class Bench {
       { works, requests, slots, waiting: registry.active, keys: registry.keys, seats },
       { works: 0, requests: 0, slots: 0, waiting: 0, keys: 0, seats: seats.map(() => 0) },
     )
-    // The lease of its shards is renewed one day; what was put back is tried again in a moment, and those waits share a timer.
+    // The lease of its shards is renewed one day; jobs that were put back are tried again in a moment, and those waits
+    // share a timer.
     const { putBack } = this.ledger.acknowledged.stats()
     assert.equal(this.clock.pending, 1 + Math.min(1, putBack), 'timers')
     const sum = Object.values(ends).reduce((a, b) => a + b, 0)

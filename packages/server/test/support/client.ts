@@ -56,7 +56,7 @@ export function begin({ host, port }: Address, path: string, options: CallOption
     },
   })
   const reply = readReply(sent)
-  // Who leaves does not look at the answer.
+  // A client that leaves does not read the answer.
   reply.catch(() => undefined)
   sent.end(text)
   return { request: sent, reply }

@@ -45,7 +45,7 @@ export function malformed(seed: number, number: number): Malformed {
   return { bytes, end: usually('half' as const, () => 'leave' as const, 0.9) }
 }
 
-/** The statuses of all answers to it, in order, and what was answered. */
+/** The statuses of all answers to it, in order, and the received bytes. */
 export interface Answered {
   readonly statuses: readonly number[]
   readonly text: string

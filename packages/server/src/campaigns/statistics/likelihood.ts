@@ -74,7 +74,7 @@ function tilt(shifted: Distribution): number {
     for (const [value, probability] of shifted) sum += (probability * value) / (1 + x * value)
     return sum
   }
-  // At both ends the sum is infinite: it is looked at a little inside of them.
+  // At both ends the sum is infinite: it is evaluated slightly inside of them.
   const inside = 1e-15 * (high - low)
   return findRoot(slope, low + inside, high - inside) ?? 0
 }

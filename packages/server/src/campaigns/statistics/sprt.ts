@@ -105,7 +105,7 @@ function strengthAt(test: StoppedTest, { elo0, elo1 }: SprtOptions, level: numbe
 
 export type SprtState = 'running' | 'accepted' | 'rejected'
 
-/** JSON: what is kept of the course of a test to correct for the overshoot over its bounds (Siegmund 8.33). */
+/** JSON: the record of a test's course, used to correct for the overshoot over its bounds (Siegmund 8.33). */
 export interface OvershootState {
   readonly samples: number
   /** Samples that were not seen one by one. */

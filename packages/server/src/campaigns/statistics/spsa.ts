@@ -66,7 +66,7 @@ export class Spsa {
     })
   }
 
-  /** Moves the parameters by what a step showed: wins of the first player minus its losses. */
+  /** Moves the parameters by the result of a step: wins of the first player minus its losses. */
   learn(step: number, seed: string, score: number): void {
     this.#theta = this.#options.parameters.map((parameter, index) => {
       const { gain } = this.#scale(parameter, step)

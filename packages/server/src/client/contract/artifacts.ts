@@ -40,7 +40,7 @@ export const receivedArtifact = contract({
   method: 'GET',
   path: '/fleet/artifacts/:lease',
   summary:
-    'How many bytes of an upload that was cut are there: where to start again; and what the artifact would belong to',
+    'How many bytes of an interrupted upload are there: where to start again; and the owner of the artifact',
   access: 'worker',
   body: 'none',
   params: Type.Object({ lease: Type.String({ minLength: 3, maxLength: 200 }) }),

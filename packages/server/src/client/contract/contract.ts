@@ -74,7 +74,9 @@ type ValueOf<K> = K extends 'bytes'
         ? Static<K>
         : never
 
-/** Schemas may say in words what they expect: it ends the sentence "wait: expected …". It is not part of OpenAPI. */
+/**
+ * Schemas may describe the expected value in words: it ends the sentence "wait: expected …". It is not part of OpenAPI.
+ */
 export interface Expecting {
   readonly expected?: string
   readonly description?: string

@@ -174,7 +174,7 @@ export const fleetInput = contract({
 export const fleetUpdate = contract({
   method: 'POST',
   path: '/fleet/update',
-  summary: 'Reports what a lease has done so far: cumulative and numbered',
+  summary: 'Reports the progress of a lease: cumulative and numbered',
   access: 'worker',
   body: 'json',
   bodyLimit: 4 * 1_024 * 1_024,

@@ -133,7 +133,7 @@ export const Computation = Type.Object(
     waits_for: Type.Optional(Type.String({ description: 'Why it does not run now.' })),
     age_ms: Type.Optional(
       Type.Integer({
-        description: 'Since this server took it; absent for what an earlier process took.',
+        description: 'Since this server took it; absent for computations that an earlier process took.',
       }),
     ),
   },
@@ -145,7 +145,7 @@ const ComputationList = Type.Object({
   computations: Type.Array(Computation),
   total: Type.Integer(),
   servers_missing: Type.Optional(
-    Type.Integer({ description: 'Servers that did not answer: what they compute is not listed.' }),
+    Type.Integer({ description: 'Servers that did not answer: their computations are not listed.' }),
   ),
 })
 export type ComputationList = Static<typeof ComputationList>
@@ -153,7 +153,7 @@ export type ComputationList = Static<typeof ComputationList>
 export const listComputations = contract({
   method: 'GET',
   path: '/computations',
-  summary: 'What is queued and running on all servers and why it waits, and what was set aside',
+  summary: 'Queued and running computations on all servers with the reasons for waiting, and those that were set aside',
   access: 'viewer',
   body: 'none',
   query: Type.Object({

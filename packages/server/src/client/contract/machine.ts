@@ -140,7 +140,7 @@ export type InventoryView = ResponseBodyOf<typeof readInventory>
 export const listWorkers = contract({
   ...view,
   path: '/fleet/workers',
-  summary: 'Workers of the fleet, with what they hold, how fast they are and why they get nothing',
+  summary: 'Workers of the fleet, with their leases, their speed and the reason why they get nothing',
   responses: {
     200: Type.Object({
       workers: Type.Array(
@@ -180,7 +180,7 @@ export type WorkersView = ResponseBodyOf<typeof listWorkers>
 export const campaignHistory = contract({
   ...view,
   path: '/campaigns/:id/history',
-  summary: 'The test and the parameters over time, what each worker delivered, the last leases',
+  summary: 'The test and the parameters over time, the results of each worker, the last leases',
   params: Type.Object(
     { id: Type.String({ minLength: 1, maxLength: 200 }) },
     { additionalProperties: false },

@@ -35,7 +35,7 @@ export type SessionInfo = Static<typeof SessionSchema>
 export const getSession = contract({
   method: 'GET',
   path: '/session',
-  summary: 'Who is logged in, and what the caller may do',
+  summary: 'The user who is logged in, and the rights of the caller',
   access: 'public',
   body: 'none',
   responses: { 200: SessionSchema },

@@ -53,7 +53,7 @@ const ForecastQuery = Type.Object(
   closed,
 )
 
-/** GET /runs/:id/forecast?concurrency=8: what the run would have taken, played with its own durations. */
+/** GET /runs/:id/forecast?concurrency=8: the duration of the run, simulated with its own durations. */
 const ForecastSchema = Type.Object({
   duration_ms: Type.Number(),
   recorded_ms: Type.Number(),

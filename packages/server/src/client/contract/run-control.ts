@@ -65,7 +65,7 @@ const StartedSchema = Type.Object({
 const CancelBody = Type.Object(
   {
     reason: Type.Optional(Type.String({ maxLength: 1_000 })),
-    /** Also what runs, at once. Otherwise it may finish, and nothing new starts. */
+    /** Also ends running nodes, at once. Otherwise they may finish, and nothing new starts. */
     abort: Type.Optional(Type.Boolean({ default: false })),
   },
   closed,

@@ -33,7 +33,7 @@ export const RunHeadSchema = Type.Object({
   ...RunSummarySchema.properties,
   /** The last row that is taken into account: where a stream of events continues. */
   position: Type.Integer(),
-  /** The first and the last row of the run: what a time scrubber moves between. */
+  /** The first and the last row of the run: the range of the time scrubber. */
   rows: Type.Tuple([Type.Integer(), Type.Integer()]),
   elapsed_ms: Type.Number(),
   /** Milliseconds of all attempts, added up. */
@@ -45,7 +45,7 @@ export const RunHeadSchema = Type.Object({
   attempts: Type.Integer(),
   /** Limits of the run: concurrency, resources, retries. */
   options: Type.Record(Type.String(), Type.Unknown()),
-  /** With what it was started over HTTP. */
+  /** The arguments with which it was started over HTTP. */
   args: Type.Optional(Type.Unknown()),
   sessions: Type.Array(SessionSchema),
   critical_path: CriticalPathSchema,

@@ -43,7 +43,7 @@ const ListQuery = Type.Object(
 const RunPageSchema = Type.Object({
   runs: Type.Array(RunSummarySchema),
   /**
-   * The cursor of the next page; null at the end. A search looks at a bounded number of runs for each page, so a page
+   * The cursor of the next page; null at the end. A search reads a bounded number of runs for each page, so a page
    * may be short, even empty, and have a next one.
    */
   next: orNull(Type.String()),

@@ -58,7 +58,7 @@ const InputSchema = Type.Object({
   is_cut: Type.Optional(Type.Literal(true)),
 })
 
-/** Why a node waits. `kind` is what a view switches on; `text` is the sentence for people. */
+/** Why a node waits. `kind` is for programs; `text` is the sentence for people. */
 const WaitSchema = Type.Object({
   kind: Type.Enum([
     'dependencies',
@@ -152,7 +152,7 @@ export const LogPageSchema = Type.Object({
   ),
   /** `after` of the next page; null when no later line is stored yet. */
   next: orNull(Type.Integer()),
-  /** Up to which row it was looked at: `after` of a later question for new lines. */
+  /** The last row that was searched: `after` of a later question for new lines. */
   position: Type.Integer(),
 })
 

@@ -1,5 +1,5 @@
 /**
- * Runs over HTTP: what can be asked and what is answered. `docs/design/runs-room.md` explains it.
+ * Runs over HTTP: the requests and the answers. `docs/design/runs-room.md` explains it.
  *
  * Times are milliseconds since 1970 where a name ends in `_at`, milliseconds since the start of the run in columns and
  * bars (`from`, `to`, `ready`, `started`, `ended`), and durations where it ends in `_ms`. A position is the number of a

@@ -162,7 +162,7 @@ export class Arrivals {
   }
 }
 
-/** A4: what is still to be sent has a second to leave. */
+/** A4: unsent bytes have a second to leave. */
 export function endConnection(socket: Socket, clock: Clock): void {
   if (socket.destroyed) return
   const timer = clock.setTimer(lastAnswer, () => socket.destroy())

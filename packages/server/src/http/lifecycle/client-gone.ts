@@ -23,7 +23,7 @@ import type { Socket } from 'node:net'
 import { HeddleError } from '@heddle/core'
 import type { Clock, Timer } from '@heddle/core/lowlevel'
 
-/** Milliseconds between two interim answers: the first pause, and what it is doubled to. */
+/** Milliseconds between two interim answers: the first pause, and its limit after doubling. */
 const shortestPause = 20
 const longestPause = 5_000
 

@@ -127,7 +127,7 @@ export class Connections {
 
   #add(socket: Socket): void {
     const remote = plainAddress(socket.remoteAddress)
-    // It has ended before it was looked at.
+    // It has ended before it was counted.
     if (remote === undefined) return void socket.destroy()
     const address = customerOf(remote)
     const ofAddress = this.#byAddress.get(address) ?? 0
@@ -181,7 +181,10 @@ function plainAddress(address: string | undefined): string | undefined {
   return address?.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
 }
 
-/** C3: what one customer has. The text of an address is the short one: `::` stands for as many zeros as are missing. */
+/**
+ * C3: the connections of one customer. The text of an address is the short one: `::` stands for as many zeros as are
+ * missing.
+ */
 export function customerOf(address: string): string {
   if (!isIPv6(address)) return address
   const [front = '', back = ''] = address.split('::')

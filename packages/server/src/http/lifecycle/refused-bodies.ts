@@ -3,9 +3,9 @@
  *
  *   answered ─▶ nothing more is read ── the client closes, or a second passes ─▶ the connection is destroyed
  *
- * Node would read the whole body to throw it away, or, with `Connection: close`, close the connection with bytes unread:
- * the system then resets it, and the client may lose the answer. So the answer is sent, then the end of our side, and what
- * the client sends stays in the buffers of the system, which do not grow.
+ * Node would read the whole body to throw it away, or, with `Connection: close`, close the connection with bytes
+ * unread: the system then resets it, and the client may lose the answer. So the answer is sent, then the end of our
+ * side, and further bytes of the client stay in the buffers of the system, which do not grow.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,10 +1,10 @@
 /**
- * Whether what is acknowledged can still be written down.
+ * Whether acknowledged work can still be recorded.
  *
  *   fine ── a write has failed (disk full, file gone) ─▶ failed
  *
  * A journal that has failed once stays failed, so that no gap can be in its history: only a new start helps.
- * The server continues with what it has, because answers that need no store are still good; operators
+ * The server continues without the store, because answers that need no store are still good; operators
  * see it in `/readyz`, `/metrics`, the log and the exit code, and decide when it is stopped.
  */
 import type { Journal, Shards } from '@heddle/core/lowlevel'
@@ -16,7 +16,7 @@ export class StoreWatch {
   #isFailed = false
 
   /**
-   * @param committer Absent when other servers take over what this one cannot write.
+   * @param committer Absent when other servers take over shards that this one cannot write.
    * @param onFailed Called once, when it is first seen.
    */
   constructor(

@@ -44,7 +44,7 @@ export function httpMetrics(options: Omit<AdminOptions, 'rooms'>): readonly Metr
       type: 'summary',
       samples: summary(gaps.delays, {}),
     },
-    gauge('heddle_connections', 'Connections, by what they do.', [
+    gauge('heddle_connections', 'Connections, by state.', [
       { labels: { state: 'idle' }, value: connections.idle },
       { labels: { state: 'busy' }, value: connections.open - connections.idle },
     ]),

@@ -75,7 +75,7 @@ test('A2 A4 a body that does not come in time: 408 with its stage, and the conne
 test('A4 a client that ignores the 408 loses its connection all the same', async () => {
   await using timing = await timed({ arrival: 5_000 })
   const { server, clock } = timing
-  // Timers of the server itself: what it does once after its start is over.
+  // Timers of the server itself: work that it does once after its start is over.
   await clock.advance(5_000)
   const { pending } = clock
   using wire = deaf(server)

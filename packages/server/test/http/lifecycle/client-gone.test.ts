@@ -44,7 +44,7 @@ test('S62 a client leaves while its job runs: the job is aborted, nothing is sto
   await aborted
   assert.ok(isError(context.signal.reason, 'HDL_CANCELLED'))
   assert.equal(context.signal.reason.details.source, 'disconnect')
-  // It does not look at its signal, and comes to a result all the same (W7).
+  // It ignores its signal, and still comes to a result (W7).
   finish('too late')
   await until(() => server.stats().works === 0 && server.stats().prepare.stopping === 0)
   const { registry, requests, cache, prepare } = server.stats()

@@ -126,7 +126,7 @@ test('S92, S95 at the deadline 100 waiters are answered, and no client finds a c
   assert.deepEqual(await drained, { isClean: false })
   // Slots were for four: the others never started.
   assert.equal(gate.starts.length, 4)
-  // Those do not look at their signals: that they were given time to is all that is left of them.
+  // These jobs ignore their signals: the server can only wait out their grace.
   await clock.advance(5_000)
   assert.equal(clock.pending, 0)
 })
