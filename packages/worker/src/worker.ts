@@ -6,13 +6,15 @@
  *
  *  K1  An error that may pass never ends the worker: it tries again with full jitter.
  *  K2  Every wait has a deadline; the beats come from a thread of their own.
- *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent. A job that the
+ *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent. A job that
+ *  the
  *      server asks to stop is aborted too, and its lease handed back when the job has ended.
- *  K4  A lease whose job this worker does not have in that version is handed back, with what it has.
- *  K7  A job that does not end within two seconds after its lease was lost, or after the worker had to end, is given up: it
- *      holds no place of the worker any longer, and what it returns is ignored.
+ *  K4  A lease whose job this worker does not have in that version is handed back, with the versions that it has.
+ *  K7  A job that does not end within two seconds after its lease was lost, or after the worker had to end, is given
+ *  up: it
+ *      holds no place of the worker any longer, and its result is ignored.
  *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so.
- *  K5  stop() finishes what runs within its deadline, hands the rest back, and says that the worker leaves.
+ *  K5  stop() finishes running jobs within its deadline, hands the rest back, and says that the worker leaves.
  */
 import { randomUUID } from 'node:crypto'
 import { arch, hostname, platform, totalmem } from 'node:os'
@@ -51,7 +53,7 @@ export interface WorkerOptions {
    */
   readonly server: string
   readonly token?: string | undefined
-  /** Jobs, or what a module exports. */
+  /** Jobs, or the exports of a module. */
   readonly jobs: readonly unknown[] | Readonly<Record<string, unknown>>
   /** The name for people. The name of the machine and the process when absent. */
   readonly name?: string | undefined
@@ -102,7 +104,7 @@ export type WorkerEvent =
   | { readonly kind: 'idle'; readonly reason: string; readonly message: string }
   | { readonly kind: 'trouble'; readonly message: string }
 
-/** Why a worker ended, and with what a process should exit. */
+/** Why a worker ended, and the exit code for its process. */
 export interface WorkerEnd {
   readonly why: 'stopped' | 'idle' | 'broken' | 'refused' | 'version'
   readonly message: string

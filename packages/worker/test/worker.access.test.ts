@@ -127,8 +127,8 @@ test('S133 B1: the leases of a blocked user end on a server that did not block i
     assert.deepEqual([why, exitCode], ['refused', 3])
     const campaign = `/campaigns/${String(created.body['id'])}`
     let shown = await ask(server, campaign, submitToken)
-    // A caller is remembered for a second, so its worker may have claimed once more after the first look at blocks. The next
-    // look ends that lease too. A busy server says so, and clients ask again.
+    // A caller is remembered for a second, so its worker may have claimed once more after the first check for blocks.
+    // The next check ends that lease too. A busy server says so, and clients ask again.
     const isOver = (): boolean => shown.body['open'] === 5 && shown.body['workers'] === 0
     while (!isOver() && performance.now() - since < 60_000) {
       await new Promise((resolve) => setImmediate(resolve))

@@ -11,7 +11,7 @@ import { Graph, run } from '@heddle/core'
 import { startServer, type Server } from '@heddle/server'
 import * as jobs from './fixtures/jobs.ts'
 
-/** Megabytes that the heap of the worker may have: less than what it carries. */
+/** Megabytes that the heap of the worker may have: less than the values it transfers. */
 const heap = 40
 
 async function withWorker(use: (server: Server) => Promise<void>): Promise<void> {

@@ -66,7 +66,7 @@ export class Sender {
 
   /**
    * *Cancellation*: ends after `within` milliseconds, whatever the server does.
-   * @throws what the connection says.
+   * @throws the error of the connection.
    */
   post(path: string, body: string, within: number): Promise<Answer> {
     const agent = path === '/fleet/claim' ? this.#slow : this.#quick

@@ -29,7 +29,7 @@ export class LeaseArtifacts implements Pick<ArtifactStore, 'put'> {
   }
 
   /**
-   * *Cancellation*: its signal ends the upload; the server keeps what has arrived for some time.
+   * *Cancellation*: its signal ends the upload; the server keeps the received bytes for some time.
    * @throws {Refused} with status 410 when the lease has ended, 413 over the quota, 409 for a name of other work.
    */
   async put(

@@ -36,7 +36,7 @@ export async function downloadInput(
  * Uploads the result of a lease, and gives the name of its artifact.
  *
  * *Cancellation*: the signal.
- * @throws as LeaseArtifacts.put(); `HDL_NOT_CLONEABLE` for what the journal could not keep either.
+ * @throws as LeaseArtifacts.put(); `HDL_NOT_CLONEABLE` for values that the journal could not keep either.
  */
 export async function uploadResult(
   network: Network,

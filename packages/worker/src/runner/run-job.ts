@@ -25,7 +25,10 @@ export interface JobHooks {
   readonly onProgress: (fraction: number, text?: string) => void
 }
 
-/** The server counts the attempts and their time, and has taken what they need: here there is one, for as long as it takes. */
+/**
+ * The server counts the attempts and their time, and has taken their permits: here there is one, for as long as it
+ * takes.
+ */
 const noLimit = 2 ** 31 - 1
 
 /**
@@ -33,7 +36,7 @@ const noLimit = 2 ** 31 - 1
  * runs is localPlaceOf().
  *
  * *Cancellation*: the signal aborts the attempt; this settles when the job has ended.
- * @throws what the job throws.
+ * @throws the error of the job.
  */
 export async function runJob(
   job: Job,
