@@ -20,7 +20,7 @@ const client = connect({ url: serverUrl, headers: sessionHeaders })
 type Given<R extends Route> =
   object extends CallOptions<R> ? [options?: CallOptions<R>] : [options: CallOptions<R>]
 
-/** Calls a route by its name in the table, which says what it is given and what it answers. */
+/** Calls a route by its name in the table, which gives the types of its arguments and answers. */
 export async function call<R extends Route>(route: R, ...options: Given<R>): Promise<ReplyBody<R>> {
   return (await callWithHead(route, ...options)).body
 }

@@ -1,4 +1,4 @@
-/** Types of what the server answers, and the words that its columns point into. */
+/** Types of the server's answers, and the words that its columns refer to. */
 export type {
   Forecast,
   GraphEdges,

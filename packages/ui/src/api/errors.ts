@@ -17,7 +17,7 @@ export function describeError(error: unknown): string {
   return `${message} Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`
 }
 
-/** Whether what was asked for does not exist. */
+/** Whether the requested thing does not exist. */
 export function isMissing(error: unknown): boolean {
   return (error as { readonly status?: number } | undefined)?.status === 404
 }

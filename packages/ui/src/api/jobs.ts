@@ -1,4 +1,4 @@
-/** Served jobs: submit one, and wait for what it returns. */
+/** Served jobs: submit one, and wait for its result. */
 import type { Pending, ReplyBody, Result } from '@heddle/server/client'
 import { call, callWithHead } from './client.ts'
 

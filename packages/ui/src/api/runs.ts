@@ -105,7 +105,7 @@ export function cancelRun(id: string, abort: boolean): Promise<Steered> {
   return call('POST /runs/:id/cancel', { params: { id }, body: { abort } })
 }
 
-/** Starts a run that takes over what this one has recorded, except the node and what depends on it. */
+/** Starts a run that reuses the results of this one, except those of the node and its dependents. */
 export function retryNode(
   id: string,
   name: string,

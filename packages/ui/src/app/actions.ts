@@ -14,7 +14,7 @@ export interface Command {
   readonly run: () => void
 }
 
-/** Gives commands for what is typed, at most some dozens: nodes of a run, runs by title. */
+/** Returns commands for the typed text, at most some dozens: nodes of a run, runs by title. */
 export type CommandSource = (query: string) => readonly Command[] | Promise<readonly Command[]>
 
 const sources = new Set<CommandSource>()

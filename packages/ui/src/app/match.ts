@@ -1,5 +1,5 @@
 /**
- * Finds what a person means with a few letters: `rgr` finds "Runs: graph".
+ * Finds an entry by a few letters: `rgr` finds "Runs: graph".
  *
  * Invariants, quoted by the tests:
  *  M1  All letters of the query are in the text, in order; case does not count.

@@ -1,4 +1,4 @@
-/** The views: what stands in the side bar, which key leads there, and which file draws it. */
+/** The views: the entries of the side bar, their keys, and the file that draws each. */
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
 import { type icons } from '../parts/icons.tsx'

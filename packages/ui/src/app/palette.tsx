@@ -1,8 +1,8 @@
 /**
- * The command palette: every view, every action of this view, and what the server finds.
+ * The command palette: every view, every action of this view, and the server's search results.
  *
- * Enter runs the selected command of what is typed, never one that was found for an earlier text: typed before anything is
- * found, it runs the first command that is.
+ * Enter runs the selected command for the typed text, never one that was found for an earlier text: typed before
+ * anything is found, it runs the first command that is.
  */
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'

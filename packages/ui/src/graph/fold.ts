@@ -21,7 +21,7 @@ export interface FoldInput {
 }
 
 export interface Group {
-  /** What stays the same while the graph grows: what the reader opens and closes. */
+  /** The key stays the same while the graph grows: the reader opens and closes groups by it. */
   readonly key: string
   readonly name: string
   readonly members: readonly number[]

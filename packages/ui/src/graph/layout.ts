@@ -2,14 +2,14 @@
  * Puts the nodes of a graph into layers, left to right, and keeps them there while the graph grows.
  *
  * Ranks are longest paths from the sources; the order inside a rank comes from barycentre sweeps over neighbours. There
- * are no dummy nodes: an edge that passes over ranks is drawn as a curve. 10,000 nodes take some 40 ms, which is why this
- * exists (the libraries take 21 s for 1,000, docs/decisions/0502).
+ * are no dummy nodes: an edge that passes over ranks is drawn as a curve. 10,000 nodes take some 40 ms, which is why
+ * this exists (the libraries take 21 s for 1,000, docs/decisions/0502).
  *
  * Invariants, quoted by the tests:
  *  G1  Every edge points to a higher rank; a node without dependencies is in rank 0, or under its parent's.
  *  G2  No two nodes of a rank overlap.
  *  G3  Laying out again after nodes were added never lowers a rank and never exchanges two nodes of a rank that did not
- *      change it: what people look at stays where it is.
+ *      change it: visible nodes stay where they are.
  *  G4  The result depends only on the graph and on the order in which it grew: no chance, no time.
  *  G5  A cycle in the input (a damaged record) ends all the same: edges that would close it are ignored.
  */

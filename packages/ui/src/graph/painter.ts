@@ -1,6 +1,6 @@
 /**
- * Draws a laid-out graph on a canvas. Only what is seen is drawn; below a zoom at which text could be read nodes are plain
- * rectangles, and edges are thinned out so that a frame has a bounded number of them.
+ * Draws a laid-out graph on a canvas. Only the visible part is drawn; below a zoom at which text could be read nodes
+ * are plain rectangles, and edges are thinned out so that a frame has a bounded number of them.
  */
 import type { Camera } from './camera.ts'
 import type { Folded } from './fold.ts'

@@ -1,5 +1,5 @@
 /**
- * What leads to a node and what follows from it.
+ * The dependencies and the dependents of a node.
  *
  * Invariants, quoted by the tests:
  *  C1  The result is exactly the set of nodes that have a path to the node, or from it, and the node itself.

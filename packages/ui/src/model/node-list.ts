@@ -23,7 +23,7 @@ export interface NodeSelection {
   readonly isDown: boolean
   readonly text: string
   readonly state: NodeWord | undefined
-  /** Milliseconds since the start: what runs has taken until then. */
+  /** Milliseconds since the start: running nodes have lasted until then. */
   readonly now: number
 }
 

@@ -5,7 +5,7 @@
  *
  * Invariants, quoted by the tests:
  *  R1  A node keeps its index for ever: what the reader selected stays selected.
- *  R2  Applying a change twice, or one that is older than what is known, changes nothing. One without a new row may bring
+ *  R2  Applying a change twice, or an older one than the known state, changes nothing. One without a new row may bring
  *      another outcome: the server has seen it before its row, or it has none (a process that is gone).
  *  R3  After any change the counts are those that the server sent with it.
  *  R4  Attempts that have ended are never asked for again.
@@ -139,7 +139,7 @@ export class RunStore {
     this.id = id
   }
 
-  /** Grows with every change: what is drawn depends on it. */
+  /** Grows with every change: drawings depend on it. */
   get version(): ReadonlySignal<number> {
     return this.#version
   }
@@ -233,7 +233,7 @@ export class RunStore {
     this.#changed()
   }
 
-  /** Takes in what the server sent. Returns whether attempts may have begun or ended. */
+  /** Applies a change from the server. Returns whether attempts may have begun or ended. */
   apply(change: RunChange): boolean {
     const known = this.#head.peek()?.outcome
     const isTurn =

@@ -1,5 +1,5 @@
 /**
- * How every node stood at a moment of a run, from its times and its attempts: what the time scrubber shows.
+ * How every node stood at a moment of a run, from its times and its attempts: the view of the time scrubber.
  *
  * Invariants, quoted by the tests:
  *  P1  At the end of the run, or later, every node is in the state that the server says.

@@ -1,4 +1,4 @@
-/** The colours of the theme, for what is drawn on a canvas. */
+/** The colours of the theme, for drawings on a canvas. */
 import { effect, signal } from '@preact/signals'
 import { theme } from '../app/theme.ts'
 import { nodeStates } from '../api/contract.ts'

@@ -1,4 +1,4 @@
-/** Asks before something that cannot be taken back, and names what it leads to. */
+/** Asks before an irreversible action, and names its effects. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'

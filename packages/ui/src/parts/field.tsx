@@ -1,4 +1,6 @@
-/** Fields of forms. They keep what is typed in an object of the caller, so that a dialog can read it when it is sent. */
+/**
+ * Fields of forms. They keep the typed text in an object of the caller, so that a dialog can read it when it is sent.
+ */
 import type { ComponentChildren, JSX, TargetedInputEvent } from 'preact'
 import { TableWrap } from './table-wrap.tsx'
 

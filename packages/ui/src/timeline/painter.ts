@@ -1,5 +1,5 @@
 /**
- * Draws the rows of a timeline on a canvas. Only the rows that are seen are looked at, and a row costs at most as many
+ * Draws the rows of a timeline on a canvas. Only visible rows are read, and a row costs at most as many
  * rectangles as it has pixels.
  */
 import { attemptOutcomes } from '../api/contract.ts'

@@ -1,4 +1,4 @@
-/** One Chromium for a test process, and pages that record what they must not do. */
+/** One Chromium for a test process, and pages that record forbidden events. */
 import { after } from 'node:test'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { openBrowser } from './launch.ts'

@@ -11,7 +11,7 @@ import { examine } from './axe.ts'
 import { openPage } from './browser.ts'
 import { openServed } from './served.ts'
 
-/** The bytes of what a click downloads, and the name of the file. */
+/** The bytes of a download by click, and the name of the file. */
 async function download(
   page: Page,
   click: () => Promise<void>,

@@ -1,4 +1,4 @@
-/** Workers and campaigns: what they did is shown, and a campaign is steered, by mouse and by keyboard. */
+/** Workers and campaigns: their work is shown, and a campaign is steered, by mouse and by keyboard. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

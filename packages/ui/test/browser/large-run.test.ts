@@ -18,7 +18,7 @@ test('a run of 10,002 nodes: timeline, graph, table and a node in the middle of 
   await page.locator('.graph-area[aria-busy=false]').waitFor()
   await page.getByText('10,002 nodes in 6 groups').waitFor()
   await page.keyboard.press('3')
-  // Its keys are bound once the table is there: before that, f and what is typed belong to the graph.
+  // Its keys are bound once the table is there: before that, f and typed text belong to the graph.
   await page.locator('#node-search').waitFor()
   await page.keyboard.press('f')
   await page.keyboard.type('score 1250')

@@ -1,4 +1,4 @@
-/** What a server under load shows: what waits longest, what was refused and when to come back, what was slow. */
+/** The view of a server under load: the longest waits, refusals with retry times, slow requests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPage } from './browser.ts'

@@ -333,7 +333,7 @@ type Screen = keyof typeof screens
 
 const themes = ['light', 'dark'] as const
 
-/** Opens a view, and looks at it in both themes. Returns what is wrong with it. */
+/** Opens a view, and checks it in both themes. Returns its faults. */
 async function show(view: View, screen: Screen): Promise<string[]> {
   const { name, url, ready, act } = view
   const { page, context, problems } = await openPage(url, { theme: themes[0], ...screens[screen] })
@@ -364,7 +364,7 @@ async function show(view: View, screen: Screen): Promise<string[]> {
   return findings
 }
 
-/** Looks at a page with axe-core, and takes a picture. Returns what is wrong with it. */
+/** Checks a page with axe-core, and takes a picture. Returns its faults. */
 async function look(
   page: Page,
   { name }: View,
@@ -407,7 +407,7 @@ test(
     await using busy = await openServed({ gates, limits: narrow })
     await using locked = await openServed()
     await using empty = await openServed()
-    // Declared last: what waits at a gate ends before its server does.
+    // Declared last: waits at a gate end before their server does.
     using _opening = { [Symbol.dispose]: () => gates.openAll() }
     const [filled] = await Promise.all([fill(served), overload(busy.url), addPeople(locked.url)])
     for (const view of viewsOf(filled, busy, locked, empty)) {

@@ -161,7 +161,7 @@ test('a token is made, shown once and revoked', async () => {
     return answer.status
   }
   assert.equal(await ask(), 200)
-  // How soon the server refuses it is the server's own matter; here it is what the page shows.
+  // The time until the server refuses it is the server's matter; this test is about the page.
   await page.getByRole('button', { name: 'Revoke workers' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke workers' }).click()
   await page.locator('tr', { hasText: 'workers' }).getByText('revoked').waitFor()

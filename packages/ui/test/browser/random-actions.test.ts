@@ -1,6 +1,7 @@
 /**
- * Whatever is clicked, pressed and typed, in whatever order and on whatever page: no error in the console, and the page stays
- * usable. The seed is in the name of the test, and what was done is in its message; HEDDLE_UI_SEED plays another one.
+ * Whatever is clicked, pressed and typed, in whatever order and on whatever page: no error in the console, and the page
+ * stays usable. The seed is in the name of the test, and the actions are in its message; HEDDLE_UI_SEED plays another
+ * one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -169,7 +170,7 @@ test(`${onEach} random actions on every page leave no error in the console (seed
 
 /** Dialogs close, and the list of runs can be reached. */
 async function isUsable(page: Page): Promise<void> {
-  // A dialog over the palette, and what is selected behind them.
+  // A dialog over the palette, and the selection behind them.
   for (let i = 0; i < 3; i++) await page.keyboard.press('Escape')
   await page.evaluate(() => {
     location.hash = '#/runs'

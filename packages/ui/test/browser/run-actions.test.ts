@@ -74,7 +74,7 @@ for (const way of ['mouse', 'keyboard'] as const) {
     }
     await page.locator('.run-head').getByRole('link', { name: run }).waitFor()
     assert.doesNotMatch(page.url(), new RegExp(`/runs/${run}`))
-    // It fails again, as its job does; what it took over did not run again.
+    // It fails again, as its job does; reused nodes did not run again.
     await page.locator('.run-head').getByText('failed', { exact: true }).waitFor()
     assert.deepEqual(problems, [])
     await context.close()

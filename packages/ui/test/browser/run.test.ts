@@ -67,7 +67,7 @@ test('the same by keyboard only: find the run, open a node, cancel', async () =>
   await page.keyboard.press('q')
   await page.getByRole('dialog', { name: 'Cancel this run?' }).waitFor()
   await page.keyboard.press('Enter')
-  // Before the server has taken the cancel, a finished fetch would start what depends on it, and that never ends.
+  // Before the server has taken the cancel, a finished fetch would start its dependents, and that never ends.
   await page.getByText('The run is being cancelled.').waitFor()
   served.gates.open('fetch')
   await page.locator('.run-head').getByText('cancelled', { exact: true }).waitFor()

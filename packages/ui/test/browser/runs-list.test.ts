@@ -1,4 +1,4 @@
-/** The list of runs: pages, filters and search in the address, what is done with all that match, and its size. */
+/** The list of runs: pages, filters and search in the address, the actions for all matching runs, and its size. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPage } from './browser.ts'

@@ -1,4 +1,4 @@
-/** A server of made runs behind the routes of the contract: only what can be read, nothing happens in it. */
+/** A server of made runs behind the routes of the contract: it only answers reads, nothing happens in it. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readSite } from '../../../server/src/ui/site.ts'
@@ -90,7 +90,7 @@ export async function serveMade(
   }
 }
 
-/** Only what is put together leaves files. */
+/** Only assembling jobs leave files. */
 function artifactsOf(run: string, by: string): readonly object[] {
   if (by !== 'merge') return []
   const common = { run, by, sha256: '0'.repeat(64), created_at: 0 }

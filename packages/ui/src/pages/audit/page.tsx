@@ -157,7 +157,7 @@ function ActionTable({ actions }: { readonly actions: readonly Action[] }): JSX.
   )
 }
 
-/** Actions on these are about a run, whose page shows what they led to. */
+/** These actions concern a run, whose page shows their effects. */
 const ofRuns = /^(?:run|signal|approval) /
 
 function Target({ action: { action, target } }: { readonly action: Action }): JSX.Element {

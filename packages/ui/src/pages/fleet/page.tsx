@@ -1,4 +1,4 @@
-/** The machines of the fleet: which are there, what they do, why they get nothing. */
+/** The machines of the fleet: which are there, their work, why they get nothing. */
 import type { JSX } from 'preact'
 import { address, setQuery } from '../../app/address.ts'
 import { usePoll } from '../../app/poll.ts'

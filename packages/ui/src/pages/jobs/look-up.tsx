@@ -1,4 +1,6 @@
-/** Looks up a failure by the reference that a client was given. The reference is in the address: what is found can be shared. */
+/**
+ * Looks up a failure by the reference that a client was given. The reference is in the address: the page can be shared.
+ */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { address, setQuery } from '../../app/address.ts'

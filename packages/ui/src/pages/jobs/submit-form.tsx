@@ -1,4 +1,4 @@
-/** A form for the input of a job, and what the job returned: a value, a text, a picture or a file. */
+/** A form for the input of a job, and the result of the job: a value, a text, a picture or a file. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'

@@ -1,4 +1,4 @@
-/** What `/healthz` says, and what is made of it. */
+/** The answer of `/healthz`, and the figures computed from it. */
 
 export interface QueueHealth {
   readonly capacity: number

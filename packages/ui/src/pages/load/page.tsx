@@ -1,4 +1,4 @@
-/** How busy the server is, what it refuses and why, and what waits. */
+/** The load of the server, its refusals and their reasons, and the waiting requests. */
 import type { Computation } from '@heddle/server/client'
 import type { JSX } from 'preact'
 import { usePoll } from '../../app/poll.ts'

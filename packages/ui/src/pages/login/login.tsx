@@ -89,7 +89,7 @@ interface EntryProps {
 function EntryForm({ title, note, verb, send, children }: EntryProps): JSX.Element {
   const problem = useSignal<string | undefined>(undefined)
   const isBusy = useSignal(false)
-  // Before the form is drawn: what is typed as soon as it is seen belongs to its first field.
+  // Before the form is drawn: text typed as soon as it appears belongs to its first field.
   useLayoutEffect(() => {
     document.title = `${title} · Heddle`
     document.querySelector<HTMLInputElement>('.entry input')?.focus()

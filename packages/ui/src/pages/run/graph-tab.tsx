@@ -52,7 +52,7 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
 
   useEffect(() => {
     if (folded === undefined) return undefined
-    // Groups that were opened or closed change what an index means: only a graph that grew continues its layout.
+    // Groups that were opened or closed change the meaning of an index: only a graph that grew continues its layout.
     const before = layout.peek()
     const isGrown =
       before !== undefined &&

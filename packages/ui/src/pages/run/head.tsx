@@ -1,4 +1,4 @@
-/** The first lines of a run: what it is, how it stands, what can be done with it. */
+/** The first lines of a run: its title, its state, the possible actions. */
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'

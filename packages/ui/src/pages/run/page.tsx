@@ -1,4 +1,4 @@
-/** One run: head, tabs, the moment that is looked at, and the panel of the selected node. */
+/** One run: head, tabs, the selected moment, and the panel of the selected node. */
 import type { ComponentType, JSX } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { useCommands, useKeys, type Command } from '../../app/actions.ts'
@@ -18,7 +18,7 @@ import { RunView } from './view.ts'
 interface Tab {
   readonly name: string
   readonly title: string
-  /** Whether the moment that is looked at changes what is shown. */
+  /** Whether the selected moment changes the view. */
   readonly hasTime: boolean
   readonly load: () => Promise<ComponentType<{ readonly view: RunView }>>
 }

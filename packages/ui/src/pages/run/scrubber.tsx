@@ -1,4 +1,4 @@
-/** The moment of the run that is looked at: a slider from its start to now. */
+/** The selected moment of the run: a slider from its start to now. */
 import type { JSX } from 'preact'
 import { formatDuration, formatTime } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'

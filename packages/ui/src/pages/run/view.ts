@@ -1,4 +1,4 @@
-/** One run as it is shown: the store, which node is selected, and which moment is looked at. */
+/** One run in the view: the store, the selected node, and the selected moment. */
 import { computed, signal, type ReadonlySignal, type Signal } from '@preact/signals'
 import { address, setQuery } from '../../app/address.ts'
 import { nodeStates, type NodeWord } from '../../api/contract.ts'
@@ -87,7 +87,7 @@ export class RunView {
     return Object.fromEntries(nodeStates.map((state, index) => [state, counts[index]!]))
   }
 
-  /** Loads the run and follows it: what a {@link Connection} is opened with. */
+  /** Loads the run and follows it: the function of a {@link Connection}. */
   readonly follow = async ({ signal: ending, onState, onEvent }: Connection): Promise<void> => {
     const { store } = this
     const attempts = new Throttle(
@@ -128,7 +128,7 @@ export class RunView {
       readEdges(store.id, edgesFrom, ending),
       readTimeline(store.id, barsFrom, ending),
     ])
-    // Events continue after the oldest of the answers: what one of them lacks comes once more.
+    // Events continue after the oldest of the answers: rows that one of them lacks come once more.
     const position = Math.min(head.position, nodes.position, edges.position, timeline.position)
     store.setHead({ ...head, position })
     store.addNodes(nodes)

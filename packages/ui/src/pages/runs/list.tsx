@@ -1,4 +1,4 @@
-/** The list of runs: filters in the address, live, pages on demand, actions on what is selected. */
+/** The list of runs: filters in the address, live, pages on demand, actions on selected runs. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
@@ -305,7 +305,7 @@ function listFor(filter: RunFilter): Parameters<typeof steerAll>[0]['list'] {
     listRuns({ ...named(filter), limit, ...(cursor !== undefined && { cursor }) })
 }
 
-/** The state comes from the address, where anything may stand: the server says what it knows. */
+/** The state comes from the address, which may contain anything: the server lists the known states. */
 function named({ state, q }: RunFilter): Pick<RunListQuery, 'state' | 'q'> {
   return {
     ...(state !== '' && { state: state as NonNullable<RunListQuery['state']> }),
