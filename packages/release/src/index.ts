@@ -12,14 +12,14 @@ export type {
   WorkspacePackage,
 } from './model.ts'
 
-// config/: what is the same for every release.
+// config/: the settings of every release.
 export { branchTag } from './config/branch-tag.ts'
 export { defineRelease, readReleaseConfig, type ReleaseConfig } from './config/config.ts'
 
 // workspace/: what there is.
 export { readWorkspace, type ReadWorkspaceOptions } from './workspace/read-workspace.ts'
 
-// plan/: what is to be released.
+// plan/: the packages to release.
 export type { OnRegistry, PlanOptions } from './plan/assemble.ts'
 export { checkPlan, requireInstallable, type PlanFinding } from './plan/check-plan.ts'
 export { planAsPrepared, publishPlanFile } from './plan/choose-source.ts'
@@ -34,13 +34,13 @@ export { planMermaid } from './plan/output/mermaid.ts'
 export { planLevels } from './plan/output/order.ts'
 export { planTable } from './plan/output/table.ts'
 
-// manifest/, pack/, pin/: what is uploaded.
+// manifest/, pack/, pin/: the uploaded files.
 export { releaseManifest } from './manifest/npm-manifest.ts'
 export { packNpm, type PackNpmOptions } from './pack/npm.ts'
 export { packPython, type PackPythonOptions } from './pack/python.ts'
 export { pinInPlace, type PinnedManifests } from './pin/pin-in-place.ts'
 
-// git/: what the repository says.
+// git/: the state of the repository.
 export { Repository } from './git/repository.ts'
 export { checkTagFormat } from './git/tag-format.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The nouns that all folders of this package share: what a workspace holds, what is planned, what
- * is uploaded, and how it ended.
+ * The nouns that all folders of this package share: the packages of a workspace, the plan, the uploaded
+ * archive, and the outcome.
  */
 
 export type Ecosystem = 'npm' | 'python'

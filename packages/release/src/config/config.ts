@@ -1,4 +1,4 @@
-/** `heddle.release.ts` or `heddle.release.json` in the root of a workspace: what is the same for every release. */
+/** `heddle.release.ts` or `heddle.release.json` in the root of a workspace: the settings of every release. */
 import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import path from 'node:path'
@@ -13,7 +13,7 @@ import { Problems } from '../workspace/problems.ts'
 export interface ReleaseConfig {
   /** Where versions come from: see the guide. */
   readonly from?: PlanSource
-  /** Patterns of names: only these packages, and what they need. */
+  /** Patterns of names: only these packages, and their dependencies. */
   readonly include?: readonly string[]
   /** Patterns of names that are never released. */
   readonly exclude?: readonly string[]

@@ -2,7 +2,7 @@ import { projectIn, type ForgeApi, type ForgeLack } from './api.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The releases of GitHub, or what is missing to make them. */
+/** The releases of GitHub, or the missing settings. */
 export function githubApi(env: Environment, remote: string): ForgeApi | ForgeLack {
   const token = env['GITHUB_TOKEN'] || env['GH_TOKEN']
   if (!token) {

@@ -2,7 +2,7 @@ import { projectIn, type ForgeApi, type ForgeLack } from './api.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The releases of GitLab, or what is missing to make them. */
+/** The releases of GitLab, or the missing settings. */
 export function gitlabApi(env: Environment, remote: string): ForgeApi | ForgeLack {
   const token = env['GITLAB_TOKEN']
   const jobToken = env['CI_JOB_TOKEN']

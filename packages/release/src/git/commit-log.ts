@@ -11,7 +11,7 @@ export interface Commit {
   readonly parents: readonly string[]
   /** Whole, not only the first line. */
   readonly message: string
-  /** From the root of the workspace, with `/`. A merge has what it brought to its first parent. */
+  /** From the root of the workspace, with `/`. A merge lists the changes against its first parent. */
   readonly files: readonly string[]
 }
 

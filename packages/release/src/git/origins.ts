@@ -54,7 +54,7 @@ export class VersionOrigins {
   }
 
   /**
-   * Whether the version on the registry lacks what this commit has to release under it (O1, O2). `from` is
+   * Whether the version on the registry lacks changes that this commit has to release under it (O1, O2). `from` is
    * the commit it was published from, where that is known.
    */
   async isOther(
@@ -80,7 +80,7 @@ export class VersionOrigins {
 
   /**
    * Whether the commit that made the version has other ranges than the published ones, with the same files. Its own
-   * versions count, not those of today: what a published package needs may have moved on since.
+   * versions count, not those of today: ranges in a published package may have moved on since.
    */
   async #hasOtherRanges(
     of: WorkspacePackage,

@@ -135,7 +135,8 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Writes down what is about to be uploaded. A remote that cannot be reached is tried again with the next renewal.
+   * Records the versions that are about to be uploaded. A remote that cannot be reached is tried again with the next
+   * renewal.
    *
    * *Cancellation*: by the signal of the lease.
    */
@@ -195,7 +196,7 @@ export interface ReleaseLease extends AsyncDisposable {
   readonly lost: AbortSignal | undefined
   /** The versions that a killed holder may have uploaded. */
   readonly left: LeasedUploads
-  /** Writes down for other clones what is about to be uploaded. */
+  /** Records for other clones the versions that are about to be uploaded. */
   record(uploads: LeasedUploads): Promise<void>
   warnings(): string[]
 }
@@ -382,7 +383,7 @@ async function push(
     return true
   } catch (error) {
     if (!isError(error, 'HDL_COMMAND_FAILED')) throw error
-    // The answer may be lost: what counts is what the remote has.
+    // The answer may be lost: the ref of the remote counts.
     const found = await readRef(options)
     if (found === commit) return true
     if (found === expected) throw error

@@ -6,7 +6,7 @@ import { refuseForeignRepository } from '../git/foreign-repository.ts'
 import { runGit } from '../git/run-git.ts'
 import { ownFolder } from '../own-files.ts'
 
-/** Where a release keeps what must outlive it. Nothing of it is in the work tree of a repository. */
+/** Where a release keeps the files that must outlive it. None of them is in the work tree of a repository. */
 export interface ReleaseFolder {
   readonly folder: string
   /** The lock; the same name with `.json` describes its holder. */

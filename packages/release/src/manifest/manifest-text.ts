@@ -1,4 +1,4 @@
-/** Manifests as text: what is kept when only a few values change. */
+/** Manifests as text: the format is kept when a few values change. */
 import { readFile } from 'node:fs/promises'
 import { HeddleError } from '@heddle/core'
 import type { Fields } from './local-range.ts'

@@ -28,8 +28,8 @@ export function likewise(range: string, version: string): string | undefined {
  * to `planned`.
  *
  * - It allows the planned version: as written.
- * - It allows the current version only: the same kind of range for the planned one, because that is
- *   what the dependent was developed with. Undefined for ranges with several parts: whether they
+ * - It allows the current version only: the same kind of range for the planned one, because the
+ * dependent was developed with it. Undefined for ranges with several parts: whether they
  *   hold for the new version only their author can say.
  * - It allows neither of the two: as written; it means an older version on the registry.
  */

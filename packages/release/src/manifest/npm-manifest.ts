@@ -82,7 +82,7 @@ function packedFields(manifest: Fields, tool: Workspace['tool']): Record<string,
   }
 }
 
-/** With the fields of `publishConfig` in their place; what is left there is for the registry client. */
+/** With the fields of `publishConfig` in their place; the rest of it is for the registry client. */
 function withPublishConfig(manifest: Fields): Record<string, unknown> {
   const { publishConfig } = manifest
   if (!isFields(publishConfig)) return { ...manifest }
@@ -95,7 +95,7 @@ function withPublishConfig(manifest: Fields): Record<string, unknown> {
   return released
 }
 
-/** Scripts of a publication: pnpm leaves them out of what it publishes. */
+/** Scripts of a publication: pnpm removes them from the published manifest. */
 const publishScripts = new Set([
   'prepublishOnly',
   'prepack',

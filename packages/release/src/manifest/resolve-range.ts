@@ -44,7 +44,7 @@ export class RangeResolver {
     this.#bundled = bundledNames(from.manifest)
   }
 
-  /** @throws `HDL_LOCAL_RANGE` when it cannot be said what it means outside of the workspace. */
+  /** @throws `HDL_LOCAL_RANGE` when its meaning outside of the workspace is unknown. */
   resolve(listed: ListedRange): string {
     const { dependency, range } = listed
     if (hasWorkspacePart(range)) return this.#parts(listed)
@@ -98,7 +98,7 @@ export class RangeResolver {
     return rangeOfVersion(spec, target.version) ?? this.#moved(listed, target, spec)
   }
 
-  /** S2: what a snapshot needs of itself. */
+  /** S2: packages of a snapshot need each other exactly. */
   #isExact({ status }: PlannedPackage): boolean {
     return this.#plan.isSnapshot === true && status === 'included'
   }

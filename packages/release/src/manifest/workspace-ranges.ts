@@ -8,13 +8,13 @@ import type { ReleasePlan, WorkspacePackage } from '../model.ts'
 import { isFields, type Fields, type ListedRange } from './local-range.ts'
 import { RangeResolver } from './resolve-range.ts'
 
-/** The groups whose ranges decide what is installed beside a package. */
+/** The groups whose ranges decide which packages are installed beside a package. */
 const installedGroups = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const
 
 /** Keyed by group and dependency, as in a registry. */
 export type InstalledRanges = Readonly<Partial<Record<(typeof installedGroups)[number], Fields>>>
 
-/** A range that was published, and what it is now. */
+/** A published range, and its current form. */
 interface OtherRange {
   /** The range in the manifest of the workspace. */
   readonly listed: ListedRange
@@ -63,8 +63,8 @@ function resolveOrNot(resolver: RangeResolver, listed: ListedRange): string | un
 }
 
 /**
- * Whether users of the published package get something else than the workspace means. A package of the workspace that
- * the published range still allows is what they get: its dependents need no release.
+ * Whether users of the published package get other versions than the workspace. They get a package of the workspace if
+ * the published range still allows it: its dependents need no release.
  */
 export function isOutgrown(
   of: WorkspacePackage,

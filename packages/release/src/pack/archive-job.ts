@@ -27,7 +27,7 @@ export type ArchiveSource =
 export interface ArchiveTask {
   readonly file: string
   readonly source: ArchiveSource
-  /** Files of the archive whose text is wanted: read back from what was written. */
+  /** Files of the archive whose text is needed: read back from the written archive. */
   readonly readBack: RegExp
 }
 

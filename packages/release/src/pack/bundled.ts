@@ -2,8 +2,8 @@
  * The packages that a package takes along in its archive (`bundleDependencies`), with everything
  * they need themselves.
  *
- * npm-packlist reads a tree of nodes. npm makes that tree from all of node_modules; here only what
- * is bundled is looked for, in the way Node itself looks for packages. That also finds what a
+ * npm-packlist reads a tree of nodes. npm makes that tree from all of node_modules; here only
+ * bundled packages are searched, in the way Node itself looks for packages. That also finds packages that a
  * workspace installs once for all its packages, above the package: npm leaves those out without a
  * word. In the archive they are where an install would have put them.
  */

@@ -58,7 +58,7 @@ function executables(manifest: Fields): Set<string> {
   return new Set(files.map((file) => path.posix.normalize(String(file))))
 }
 
-/** From the package's folder to the place in the archive: what is bundled may come from above. */
+/** From the package's folder to the place in the archive: bundled packages may come from above. */
 function archivePath(
   root: BundledPackage,
   packages: readonly BundledPackage[],
@@ -94,7 +94,7 @@ export const listFiles: Job<FileListOptions, ListedFile[]> = job(
     const { default: packlist } = await import('npm-packlist')
     const { root, packages } = await bundleOf(options.name, options.folder, options.manifest)
     const prefix = await realpath(options.root)
-    // Without them npm packs what is at the root, so that is what `npm pack` does there. The list
+    // Without them npm packs the files at the root, and so does `npm pack` there. The list
     // names only this package of the workspace: npm looks for nothing else in it.
     const workspaces = options.isMember ? [root.path] : []
     const around = root.path === prefix ? {} : { prefix, workspaces }

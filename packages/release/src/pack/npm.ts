@@ -10,7 +10,7 @@
  *  K1  The same files and plan give the same bytes, whenever and wherever they are packed with the
  *      same version of Node: fixed dates, owners and modes, sorted, a fixed header of gzip.
  *  K2  No file of the work tree is written, created or removed.
- *  K3  What the returned manifest says is what the archive holds: it was read back.
+ *  K3  The returned manifest is that of the archive: it was read back.
  *  K4  The archive is never whole in memory, and no step holds the loop for longer than a piece.
  *  K5  A failed or cancelled call leaves nothing in the folder.
  *
@@ -49,7 +49,7 @@ export interface PackNpmOptions extends PackOptions, ReleaseManifestOptions {
    * been edited since.
    */
   readonly manifestFrom?: 'plan' | 'disk' | 'pinned'
-  /** Called with what the archive holds, as paths below `package/`. What it throws removes the archive. */
+  /** Called with the files of the archive, as paths below `package/`. Its error removes the archive. */
   readonly accept?: (manifest: Fields, files: readonly string[]) => void
 }
 
@@ -68,7 +68,7 @@ async function sourceOf(
 ): Promise<PlannedPackage> {
   if (manifestFrom === 'pinned') return pinnedSource(planned, plan)
   const { publishConfig } = planned.package.manifest
-  // A build has put what is published, with its manifest, in there.
+  // A build has put the published files, with their manifest, in there.
   const directory = isFields(publishConfig) ? publishConfig['directory'] : undefined
   const hasDirectory = typeof directory === 'string'
   if (!hasDirectory && manifestFrom !== 'disk') return planned
@@ -90,7 +90,7 @@ function pinnedSource(planned: PlannedPackage, plan: ReleasePlan): PlannedPackag
 /** The manifest of the package, and those of the packages that it bundles. */
 const manifestPath = /^package\/(?:(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+\/)?package\.json$/
 
-/** Manifests, and what the page of the package shows. */
+/** Manifests, and files that the page of the package shows. */
 const wantedTexts = new RegExp(`${manifestPath.source}|${readmePath.source}`, 'i')
 
 /** What the archive holds, read back (K3). */
@@ -110,7 +110,7 @@ function proveContent(
       entries.map((entry) => entry.path),
     ) && isDeepStrictEqual(own, manifest)
   if (!isSame) {
-    const problem = `${file} does not hold what was written to it`
+    const problem = `${file} differs from the written bytes`
     throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
   }
   for (const [place, bundled] of manifests) {

@@ -1,4 +1,4 @@
-/** Reading back what was packed: the proof is in the archive, not in what we meant to write. */
+/** Reads a packed archive back: the proof is in the archive, not in our intention. */
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
 import type { ReadEntry } from 'tar'

@@ -48,7 +48,7 @@ function withPath(
  *
  * *Cancellation*: the script's whole process group is ended; rejects when it is gone.
  *
- * @throws `HDL_COMMAND_FAILED` with the end of what the script said; `HDL_CANCELLED`; `HDL_TIMEOUT`.
+ * @throws `HDL_COMMAND_FAILED` with the end of the script's output; `HDL_CANCELLED`; `HDL_TIMEOUT`.
  */
 export async function runScript(
   from: WorkspacePackage,

@@ -43,7 +43,7 @@ export class PackThreads implements AsyncDisposable {
   /**
    * Runs a job in one of the threads. Idle they do not keep the process alive.
    *
-   * Each of these jobs is in a file of its own that loads little: every thread loads it, and what it imports, once more.
+   * Each of these jobs is in a file of its own that loads little: every thread loads it, and its imports, once more.
    *
    * *Cancellation*: as the job sees its signal.
    * *Fairness*: first come, first started.

@@ -65,7 +65,7 @@ export async function finishScripts(folder: string, { signal }: WaitOptions): Pr
   return finished
 }
 
-/** Milliseconds: a folder is looked at soon, or not at all. */
+/** Milliseconds: a folder is checked soon, or not at all. */
 const patience = 60_000
 
 /** False outside of a repository: nothing says how the folder was. */

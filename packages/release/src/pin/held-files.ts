@@ -11,7 +11,7 @@
  *  HF2  Holders of a file want the same text. Another one is refused, not mixed in.
  *  HF3  Who wants a file that is being restored waits until it is, and pins the original.
  *
- * State changes between awaits only (law 1): the look at an entry and its change are one step.
+ * State changes between awaits only (law 1): reading an entry and changing it are one step.
  */
 import { HeddleError, isError } from '@heddle/core'
 import type { ChangedFile, RestoreRegistry } from '@heddle/core/lowlevel'

@@ -19,7 +19,7 @@ import type { PlannedPackage, ReleasePlan } from '../model.ts'
  *  - `range`: as they are released, because an exact peer would conflict with every other version;
  *  - `local`: only what means nothing outside of the workspace, because they are never installed.
  *
- * Packages from outside stay as they are; only `catalog:` becomes what the catalog says.
+ * Packages from outside stay as they are; only `catalog:` becomes the range of the catalog.
  */
 const policies: Readonly<Record<DependencyGroup, 'exact' | 'range' | 'local'>> = {
   dependencies: 'exact',

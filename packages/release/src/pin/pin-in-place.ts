@@ -11,7 +11,7 @@
  * the first one is changed, and that pins may overlap (held-files.ts).
  *
  * Invariants, quoted by the tests:
- *  N1  Before anything else, what a killed process left pinned is restored.
+ *  N1  Before anything else, manifests that a killed process left pinned are restored.
  *  N2  All manifests are pinned or none.
  *  N3  A file without anything to pin is not touched, not even in the journal.
  */

@@ -24,8 +24,8 @@ export type OnRegistry = (
 
 export interface PlanOptions extends SelectionOptions, WaitOptions {
   /**
-   * When given, what released packages need and what is not released with them must be on the
-   * registry; the plan is refused otherwise. When absent, the plan has a warning for what is left
+   * When given, dependencies of released packages that are not released with them must be on the
+   * registry; the plan is refused otherwise. When absent, the plan has a warning for dependencies left
    * out on purpose.
    */
   readonly onRegistry?: OnRegistry

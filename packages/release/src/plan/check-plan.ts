@@ -1,4 +1,4 @@
-/** What can be seen without a registry: would others be able to install what is released? */
+/** Checks without a registry: can users install the released packages? */
 import semver from 'semver'
 import { HeddleError } from '@heddle/core'
 import { movedRange } from '../manifest/moved-range.ts'
@@ -12,8 +12,8 @@ export interface PlanFinding {
   /** An `error` must be repaired before anything is uploaded. */
   readonly level: 'error' | 'warning'
   /**
-   * `private`: it needs what is never published. `range`: the planned version is outside of what the
-   * manifest allows. `older`: the manifest means an older version on purpose, or by mistake.
+   * `private`: it needs a package that is never published. `range`: the planned version is outside of the range in the
+   * manifest. `older`: the manifest means an older version on purpose, or by mistake.
    */
   readonly kind: 'private' | 'range' | 'older'
   readonly package: string
@@ -21,7 +21,7 @@ export interface PlanFinding {
   readonly problem: string
 }
 
-/** Findings in the order of names. Each dependency of a released package is looked at. */
+/** Findings in the order of names. Each dependency of a released package is checked. */
 export function checkPlan(plan: ReleasePlan): PlanFinding[] {
   const findings: PlanFinding[] = []
   for (const planned of plan.packages.values()) {

@@ -32,7 +32,7 @@ export async function planAsPrepared(
   const { intents, pre } = await readIntents(workspace, problems, options.signal)
   const isOpen =
     intents.some(({ isUsed }) => !isUsed) || (pre?.mode === 'exit' && intents.length > 0)
-  // The planner reports what is wrong in these files: a changeset that cannot be read is not "none".
+  // The planner reports faults in these files: an unreadable changeset is not "none".
   if (!isOpen && problems.count === 0) return planFromManifests(workspace, options)
   const plan = await planFromChangesets(workspace, forPending)
   // Changesets of packages that are not released (private, ignored, excluded) wait and hold nothing up.

@@ -7,7 +7,7 @@
  *  P2  They are counted from the last release that the current commit contains.
  *  P3  A commit counts for the packages whose files it changes.
  *  P4  A package that needs a released one, directly or not, is released too, as a patch at least.
- *  P5  In a shallow clone a plan is made only if what is missing cannot change it.
+ *  P5  In a shallow clone a plan is made only if the missing commits cannot change it.
  *
  *  P6  A version that a commit has made (the trailer of `heddle release version`) is made once: later
  *      plans count from that commit, and a plan to publish releases it as it is.
@@ -130,7 +130,7 @@ async function halfReleased(
   return isHalf ? decided : undefined
 }
 
-/** `name@version` of what has a tag, however that is called. */
+/** `name@version` of packages that have a tag, whatever its form. */
 function releasedNames({ packages }: Workspace, tags: ReleaseTags): Set<string> {
   const names = [...packages.values()].flatMap((each) =>
     tags.releasesOf(each).map(({ version }) => `${each.name}@${version}`),
@@ -232,7 +232,7 @@ function isPending({ name, version }: WorkspacePackage, pending: readonly Tag[])
   return pending.some((each) => each.name === `${name}@${version}`)
 }
 
-/** The version was raised without a tag: what it holds is not known. */
+/** The version was raised without a tag: its content is not known. */
 function missingTag({ package: { name, ecosystem, version }, last: { base } }: Draft): string[] {
   if (base === undefined || compareVersions(ecosystem, version, base.version) <= 0) return []
   if (prereleaseName(ecosystem, version) !== undefined) return []
@@ -367,7 +367,7 @@ function spread(workspace: Workspace, drafts: ReadonlyMap<string, Draft>): void 
   const open = [...drafts.values()]
     .filter(({ bump }) => bump !== 'none')
     .map(({ package: { name } }) => name)
-  // A list gives what is added during the walk, too.
+  // A list also yields items that are added during the walk.
   for (const name of open) {
     for (const dependent of dependents.get(name) ?? []) {
       const draft = drafts.get(dependent)

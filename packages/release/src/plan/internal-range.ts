@@ -6,7 +6,7 @@ const alias = /^(?:@[^/@]+\/)?[^/@]+@(?<spec>.*)$/
 
 /**
  * The range that a dependency on a package of the same workspace means while that package has this
- * version: `workspace:^` is `^1.2.3`. Undefined for what is not a range: addresses, tags such as
+ * version: `workspace:^` is `^1.2.3`. Undefined for other values: addresses, tags such as
  * `next`, catalogs that do not list it.
  */
 export function internalRange(

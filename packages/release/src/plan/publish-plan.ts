@@ -8,7 +8,7 @@ import { Problems } from '../workspace/problems.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 
 /**
- * Reads a publish plan. Its groups are not kept: what needs what is known from the manifests, and a
+ * Reads a publish plan. Its groups are not kept: dependencies are known from the manifests, and a
  * package starts when its own dependencies are there.
  *
  * *Cancellation*: nothing is left behind.

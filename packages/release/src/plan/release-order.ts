@@ -37,7 +37,7 @@ export function isDevelopment(group: string): boolean {
   )
 }
 
-/** Whether a package can be installed without what the group lists. */
+/** Whether a package can be installed without the packages of the group. */
 function isOptional(group: string): boolean {
   return group === 'peerDependencies' || group.startsWith('project.optional-dependencies')
 }
@@ -91,7 +91,7 @@ function edgesOf(
   return edges
 }
 
-/** Takes away what needs nothing that is left, until nothing changes: circles and what needs them stay. */
+/** Removes packages without remaining dependencies, until nothing changes: circles and their dependents stay. */
 function levelsOf(names: Iterable<string>, after: Edges): Map<string, number> {
   const open = new Map<string, number>()
   const dependents = new Map<string, string[]>()

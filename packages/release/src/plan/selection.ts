@@ -5,7 +5,7 @@ import type { WorkspacePackage } from '../model.ts'
 import { neededDependencies } from './release-order.ts'
 
 export interface SelectionOptions {
-  /** Patterns of names. Only what they match, and what that needs. Everything when absent. */
+  /** Patterns of names. Only packages that match, and their dependencies. Everything when absent. */
   readonly include?: readonly string[]
   /** Patterns of names. Left out, also when something else needs it. */
   readonly exclude?: readonly string[]
@@ -18,7 +18,7 @@ export type Exclusion = 'not included' | 'excluded'
  * Those of the candidates that are not to be released after all, and why.
  *
  * @throws `HDL_BAD_OPTION` for a pattern that matches no package: a misprint must not release
- * something else than what was meant.
+ * other packages.
  */
 export function exclusions(
   packages: ReadonlyMap<string, WorkspacePackage>,
@@ -67,7 +67,7 @@ function withNeeded(
   start: ReadonlySet<string>,
 ): Set<string> {
   const wanted = new Set(start)
-  // A set gives what is added during the walk, too.
+  // A set also yields items that are added during the walk.
   for (const name of wanted) {
     for (const dependency of neededDependencies(packages.get(name)!)) {
       if (candidates.has(dependency.name)) wanted.add(dependency.name)

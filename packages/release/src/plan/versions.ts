@@ -78,7 +78,7 @@ function semanticNext(
   return `${target}-${prerelease}.${count}`
 }
 
-/** Three numbers and the prerelease: what else a version of Python has is not continued, but for its epoch. */
+/** Three numbers and the prerelease: other parts of a Python version are dropped, except its epoch. */
 function pythonNext(
   current: string,
   bump: Exclude<Bump, 'none'>,

@@ -24,7 +24,7 @@ interface Recorded {
   readonly isCut: boolean
 }
 
-/** More than this is not recorded, and counts as what a killed process left. */
+/** More files than this are not recorded, and count as leftovers of a killed process. */
 const mostFiles = 10_000
 
 const nothing: Recorded = { files: {}, isCut: false }

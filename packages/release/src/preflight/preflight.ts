@@ -4,7 +4,7 @@
  *   work tree clean ─ branch ─ commit on the remote ─ account of each registry ─ notes
  *
  * Versions, Git tags and rights of each package are checked by its stage `check`: builds wait for all
- * of those. A release that was cut short passes: what it has published counts as its own.
+ * of those. A release that was cut short passes: its published versions count as its own.
  */
 import { HeddleError, isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
@@ -18,7 +18,7 @@ import type { BuildOutput } from './build-output.ts'
 import { whyUnreadable } from './work-tree.ts'
 
 export interface PreflightOptions {
-  /** Publishes what is in the work tree although it differs from the commit. */
+  /** Publishes the files of the work tree although they differ from the commit. */
   readonly allowDirty?: boolean
   /** Publishes a commit that no remote has. */
   readonly allowUnpushed?: boolean
@@ -93,7 +93,7 @@ async function checkUnreadable(root: string, wait: WaitOptions): Promise<Preflig
   if (reason === undefined) return []
   const todo =
     reason === 'it has no commit'
-      ? 'Commit what is released, or publish it with --allow-dirty.'
+      ? 'Commit the released files, or publish them with --allow-dirty.'
       : 'Make Git read it, or publish without tags and checks of the commit with --allow-dirty.'
   return [{ check: 'work tree', problem: reason, todo }]
 }
@@ -128,7 +128,7 @@ async function checkRepository(
     problems.push({
       check: 'remote',
       problem: `no remote has commit ${repository.head.slice(0, 12)}`,
-      todo: 'Push it first, so that others see what is published, or add --allow-unpushed.',
+      todo: 'Push the commit first, so that others see the published code, or add --allow-unpushed.',
     })
   }
   return problems

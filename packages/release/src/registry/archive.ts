@@ -1,4 +1,4 @@
-/** Whether the archive that a registry names can be fetched, and is what it should be. */
+/** Checks whether the archive that a registry names can be fetched, and has the expected content. */
 import { createHash } from 'node:crypto'
 import type { HeddleError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
@@ -18,7 +18,7 @@ export interface ArchiveQuestion {
 
 /** Larger archives than any registry takes. */
 const largestArchive = 2 ** 31
-/** Stores behind registries answer 403 for what they do not have. */
+/** Stores behind registries answer 403 for missing files. */
 const missing = new Set([403, 404, 410])
 
 /**

@@ -7,7 +7,7 @@ import { Patience } from './wait.ts'
 export interface Converging {
   readonly what: string
   readonly kernel: Kernel
-  /** Whether the registry holds what is wanted. */
+  /** Whether the registry has the desired state. */
   readonly isDone: (wait: WaitOptions) => Promise<boolean>
   /** One try to get there. */
   readonly write: (wait: WaitOptions) => Promise<void>
@@ -15,14 +15,14 @@ export interface Converging {
   readonly tries?: number
   /** Where success is answered before anything is stored: a write counts once a read finds it. */
   readonly confirmedAt?: string
-  /** Write first, for what cannot be recognised before. */
+  /** Write first, for a state that cannot be recognized before. */
   readonly writeFirst?: boolean
 }
 
 /**
- * Writes until a read says that it is so: for small changes that two runs may make at once.
+ * Writes until a read confirms it: for small changes that two runs may make at once.
  *
- * *Cancellation*: leaves the last write as it is; the next call starts from what the registry holds.
+ * *Cancellation*: leaves the last write as it is; the next call starts from the state of the registry.
  */
 export async function converge(work: Converging, wait: WaitOptions = {}): Promise<void> {
   const { kernel, tries = 4 } = work

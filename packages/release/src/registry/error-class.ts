@@ -8,7 +8,7 @@
  *   poison     this package is not acceptable       → not again; its dependents are blocked
  *
  * The two tables below are all there is to it: which answer belongs to which class, and what a class
- * means. Texts of registries are looked at only where one status has two meanings.
+ * means. Texts of registries are read only where one status has two meanings.
  */
 import { HeddleError, isError, type ErrorCode } from '@heddle/core'
 import { longestRetryAfter, retryAfterOf } from './http/backoff.ts'
@@ -68,14 +68,14 @@ export function needsPerson(code: string | undefined): boolean {
   return kind !== undefined && classPolicies[kind].needsPerson && code !== 'HDL_ARTIFACT_CHANGED'
 }
 
-/** Whether an error with this code says that the registry has not done what it was asked for. */
+/** Whether an error with this code means that the registry has refused the request. */
 export function isRefusal(code: string | undefined): boolean {
   const kind = classOfCode[code as ErrorCode]
   return kind !== undefined && kind !== 'transient'
 }
 
 /**
- * Whether the registry may have done what it was asked for, although there was an error: an answer
+ * Whether the registry may have carried out the request, although there was an error: an answer
  * that got lost, a gateway that did not wait for it.
  */
 export function mayHaveHappened(error: unknown): boolean {

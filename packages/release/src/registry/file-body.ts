@@ -10,7 +10,7 @@ const pieceSize = 192 * 1024
 /**
  * The bytes of a packed file, in pieces that do not hold up the loop.
  *
- * They are hashed on the way. When they are not what was packed, the last piece is withheld and an
+ * They are hashed on the way. When they differ from the packed file, the last piece is withheld and an
  * error thrown instead: a request with a fixed length that ends early is not an upload.
  *
  * *Cancellation*: a reader that stops closes the file.

@@ -66,7 +66,7 @@ export interface PublishResult {
     | 'already-published'
     /** A read found it with our hashes after an upload whose answer did not say so. */
     | 'published'
-    /** The registry took the upload. Whether it is visible has not been looked at. */
+    /** The registry took the upload. Its visibility has not been checked. */
     | 'accepted'
     /** The registry says that it has the version, and does not show it yet. */
     | 'accepted-not-visible'

@@ -1,6 +1,6 @@
 /**
  * A registry as the stages see it. Reads are retried inside; an upload is tried once per call, and
- * its callers read before and after: only the registry knows what it holds.
+ * its callers read before and after: only the registry knows its content.
  */
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { InstalledRanges } from '../manifest/workspace-ranges.ts'
@@ -47,7 +47,7 @@ export interface UploadOptions extends WaitOptions {
   readonly otp?: string
   /** Hand in for approval instead of publishing, where the registry can. */
   readonly stage?: boolean
-  /** Only these files, by name: what a partial standing says is missing. All when absent. */
+  /** Only these files, by name: the missing ones of a partial standing. All when absent. */
   readonly files?: readonly string[]
   /** The commit that is published; the registry keeps it with the version. */
   readonly gitHead?: string
@@ -95,8 +95,8 @@ export interface Registry {
   read(name: string, version: string, wait?: WaitOptions): Promise<VersionOnRegistry | undefined>
   compare(packed: PackedPackage, wait?: WaitOptions): Promise<Standing>
   /**
-   * Fetches the archives of a version and hashes them: with `packed` they must be what was packed, else
-   * what the registry itself says they are. One try.
+   * Fetches the archives of a version and hashes them: with `packed` they must match the packed ones, else
+   * the registry's own hashes. One try.
    */
   archives?(
     found: VersionOnRegistry,

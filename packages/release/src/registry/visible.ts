@@ -11,11 +11,11 @@ export interface VisibleOptions extends WaitOptions {
    * ends with it, however slowly an archive comes; the last check has 10 s.
    */
   readonly budget?: number
-  /** Milliseconds between the first two looks. Default 1 s. */
+  /** Milliseconds between the first two checks. Default 1 s. */
   readonly firstGap?: number
   /** The gap grows by half each time, up to this. Default 30 s. */
   readonly longestGap?: number
-  /** Called after each look that did not find it. */
+  /** Called after each check that did not find it. */
   readonly onLook?: (looks: number, waited: number) => void
   readonly kernel?: Kernel
 }
@@ -27,7 +27,7 @@ export type Visibility =
       readonly is: 'accepted-not-visible'
       readonly lacks: 'version' | 'archive'
       readonly waited: number
-      /** Why the last look failed, when it failed. */
+      /** Error of the last check, when it failed. */
       readonly error?: unknown
     }
 
@@ -39,7 +39,7 @@ export type Visibility =
  * the wait; a refusal does, because waiting does not change it.
  *
  * *Cancellation*: leaves nothing behind.
- * *Fairness*: each look takes its place in the line for connections.
+ * *Fairness*: each check takes its place in the line for connections.
  * @throws `HDL_VERSION_CONFLICT` when it turns up with other content; `HDL_ARCHIVE_DIFFERS` when the
  * archive is another one, also when it is fetched again.
  * @example
@@ -65,7 +65,7 @@ export async function waitVisible(
 
 /**
  * The same for a version that another clone of the repository has published: its archive is compared
- * with what the registry says about it.
+ * with the hashes of the registry.
  *
  * *Cancellation*: leaves nothing behind.
  * *Fairness*: as {@link waitVisible}.
@@ -88,7 +88,7 @@ type Look =
   | { readonly lacks: 'version' | 'archive'; readonly error?: unknown }
   | { readonly differs: { readonly expected: string; readonly found: string } }
 
-/** Looks once. `passes` says of which errors the next look may be rid. */
+/** Checks once. `passes` decides after which errors the next check may succeed. */
 type LookOnce = (wait: WaitOptions, passes: (error: unknown) => boolean) => Promise<Look>
 
 /** The version is there. An archive that cannot be fetched for a time is one that is not there yet. */
@@ -113,7 +113,7 @@ async function lookAtArchives(
 /** A cache may give out a broken copy for a moment; three in a row are not an accident. */
 const mostDifferent = 3
 
-/** Milliseconds that a look has at the end of the budget: what has just become visible must be found. */
+/** Milliseconds that a check has at the end of the budget: a version that has just become visible must be found. */
 const lastLook = 10_000
 
 async function watch(

@@ -4,7 +4,7 @@ import { cancelled, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
 /**
  * One signal and one deadline for a call that waits several times.
  *
- * `deadline` counts from the construction, so each wait inside gets what is left of it.
+ * `deadline` counts from the construction, so each inner wait gets the rest of it.
  */
 export class Patience {
   readonly what: string

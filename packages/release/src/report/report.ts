@@ -140,7 +140,7 @@ interface Findings {
   readonly blockedBy: string | undefined
 }
 
-/** Content that is not ours, or not what the registry says it is. */
+/** Foreign content, or content that differs from the registry's hashes. */
 const conflicts = new Set(['HDL_VERSION_CONFLICT', 'HDL_ARCHIVE_DIFFERS', 'HDL_VERSION_TAKEN'])
 
 function outcomeOf({ standing, checked, uploaded, problems, blockedBy }: Findings): ReleaseOutcome {
@@ -155,7 +155,7 @@ function outcomeOf({ standing, checked, uploaded, problems, blockedBy }: Finding
   // Not packed because an earlier release, or another tool, has published it.
   if (checked?.isOld === true) return 'already-published'
   if (uploaded !== undefined) return 'accepted-not-visible'
-  // That it cannot be looked at now is not a failure of its own.
+  // Being unable to check it now is not a failure of its own.
   const isOwnFailure = problems.some(({ stage }) => stage !== 'report')
   if (blockedBy !== undefined && !isOwnFailure) return 'blocked'
   return problems.length > 0 ? 'failed' : 'skipped'
@@ -218,7 +218,7 @@ async function warningsOf(release: Release, run: Ended): Promise<string[]> {
     changes.length === 0
       ? []
       : [
-          `Files of the work tree are changed (${changes.length}): what is released is not the commit.`,
+          `Files of the work tree are changed (${changes.length}): the released files differ from the commit.`,
         ]
   const findings = checkPlan(plan)
     .filter(({ level }) => level === 'warning')

@@ -1,4 +1,4 @@
-/** The state of a release: what the registry holds, what is tagged, which process works on it, what is left to do. */
+/** The state of a release: published versions, tags, the process that works on it, the remaining steps. */
 import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import type { LockHolder, WaitOptions } from '@heddle/core/lowlevel'

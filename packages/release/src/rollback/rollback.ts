@@ -1,7 +1,7 @@
 /**
  * Taking a release back, as far as registries allow it.
  *
- *   journal ──one release──▶ look at what the registry holds of it ──▶ steps ──apply──▶ done
+ *   journal ──one release──▶ read its versions on the registry ──▶ steps ──apply──▶ done
  *
  * Published versions stay: others may depend on them already. The tag goes back to the version that
  * had it, so that no one installs the new one without asking for it, and the new one is deprecated. Last
@@ -45,7 +45,7 @@ export type RollbackStep = StepPlace &
 export interface RecordedRelease {
   readonly id: string
   readonly startedAt: number
-  /** `name@version` of what it uploaded, in that order. */
+  /** `name@version` of uploaded versions, in the order of their uploads. */
   readonly versions: readonly string[]
 }
 
@@ -73,9 +73,9 @@ export interface RollbackOptions extends WaitOptions {
  * What there is to do to take back a release. Reads the journal and the registry, changes nothing.
  *
  * *Cancellation*: leaves nothing behind.
- * *Fairness*: packages are looked at one after the other.
- * @throws `HDL_RELEASE_UNKNOWN` when no release, or more than one, is meant; `HDL_BAD_OPTION` for a pattern that matches
- * nothing of the release.
+ * *Fairness*: packages are checked one after the other.
+ * @throws `HDL_RELEASE_UNKNOWN` when no release, or more than one, is meant; `HDL_BAD_OPTION` for a pattern that
+ * matches nothing of the release.
  */
 export async function planRollback(
   journal: Journal | undefined,
@@ -222,7 +222,7 @@ function previousOf(
 /**
  * Does the steps, in order. `onStep` is called before each.
  *
- * *Cancellation*: ends between two steps or in one; planning again finds what is left (B1).
+ * *Cancellation*: ends between two steps or in one; planning again finds the remaining steps (B1).
  * *Fairness*: one step after the other.
  */
 export async function applyRollback(

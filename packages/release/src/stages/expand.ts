@@ -1,8 +1,8 @@
 /**
  * From a plan to a graph of stages.
  *
- * Edges between packages are few: a package is built after what it needs is built, and uploaded
- * after what it needs can be installed. Nothing of any package happens before all manifests are known
+ * Edges between packages are few: a package is built after its dependencies are built, and uploaded
+ * after its dependencies can be installed. Nothing of any package happens before all manifests are known
  * to be free of local ranges, and nothing is built before all have been checked. With staging, nothing is approved
  * before everything has been staged, and a package is approved once its dependencies can be installed.
  */
@@ -93,8 +93,8 @@ class Expansion {
   }
 
   /**
-   * Nothing is built before all have been checked, and nothing is uploaded before other clones can read what may be
-   * uploaded.
+   * Nothing is built before all have been checked, and nothing is uploaded before other clones can read the versions
+   * that may be uploaded.
    */
   #recordChecks(): NodeRef {
     const release = this.#release
@@ -170,7 +170,7 @@ class Expansion {
     gates: readonly NodeRef[],
   ): NodeRef<Uploaded> {
     const release = this.#release
-    // An input of its own: what was taken and lost is begun and uploaded again, from the same archive.
+    // An input of its own: an upload that was taken and lost is begun and sent again, from the same archive.
     const turn = this.graph.add(
       nodeName(name, 'turn'),
       stageJob('turn', (count: number) => count),
@@ -282,7 +282,7 @@ class Expansion {
     }
     if (smoke) this.#smoke(name, pack, upload, verified)
     if (!tag || release.repository === undefined) return
-    // Not after the smoke test: what is on the registry has a tag, whether it is any good or not.
+    // Not after the smoke test: a published version has a tag, whether it works or not.
     const tagged = this.graph.add(
       nodeName(name, 'tag'),
       // null, because the journal keeps plain data, which `undefined` is not.

@@ -31,7 +31,7 @@ export interface UntaggedUpload {
   readonly packed?: PackedPackage
 }
 
-/** Releases that were given up long ago are not looked at. */
+/** Releases abandoned long ago are not read. */
 const mostRuns = 20
 
 /**

@@ -28,7 +28,7 @@ export interface ReleaseOptions extends PreflightOptions {
   readonly retryBaseDelay?: number
   /** Milliseconds that one stage may take. Default 600,000. */
   readonly timeout?: number
-  /** Milliseconds that a registry has to show what it took. Default 30 minutes. */
+  /** Milliseconds that a registry has to show an accepted version. Default 30 minutes. */
   readonly visibilityBudget?: number
   /** Milliseconds in which an upload without a clear answer may still show up. Default 20,000. */
   readonly settle?: number
@@ -36,7 +36,7 @@ export interface ReleaseOptions extends PreflightOptions {
   readonly build?: string | false
   /** Runs none of the scripts that npm runs by itself (`prepack`, `postpublish`, …). */
   readonly ignoreScripts?: boolean
-  /** Installs what was published into an empty project and imports its entry points. Default true. */
+  /** Installs the published packages into an empty project and imports their entry points. Default true. */
   readonly smoke?: boolean
   /** Patterns of packages that the smoke test only installs, because Node cannot import them. */
   readonly installOnly?: readonly string[]
@@ -56,12 +56,12 @@ export interface ReleaseOptions extends PreflightOptions {
   /** A Sigstore bundle by package name. */
   readonly provenance?: ReadonlyMap<string, string>
   /**
-   * Makes the plan again: called when manifests had to be restored first, because what was planned
+   * Makes the plan again: called when manifests had to be restored first, because the plan
    * may have been read from them (L2). Without it such a release is refused, once.
    */
   readonly replan?: () => Promise<ReleasePlan>
   readonly signal?: AbortSignal
-  /** Called with what the release waits for before its stages start. */
+  /** Called with the waits of the release before its stages start. */
   readonly onNotice?: (text: string) => void
   readonly observer?: Observer
   /** Called before the first stage starts. */

@@ -1,7 +1,7 @@
 /**
  * A release from its plan to its report.
  *
- *   lock ─▶ restore what a killed release left ─▶ look for a release to resume ─▶ stages ─▶ report
+ *   lock ─▶ restore manifests of a killed release ─▶ find a release to resume ─▶ stages ─▶ report
  *
  * Invariants, quoted by the tests:
  *  L1  At most one release per repository is under way on a machine; between clones that share a remote,
@@ -67,14 +67,15 @@ import { holdPins } from './pins.ts'
 import type { Release } from './work.ts'
 
 /**
- * Publishes the included packages of a plan. Resolves also when some could not be published: look
- * at `ok`.
+ * Publishes the included packages of a plan. Resolves also when some could not be published: check
+ * `ok`.
  *
- * *Cancellation*: aborting `signal` ends the stages under way; what the registry had taken is in the
+ * *Cancellation*: aborting `signal` ends the stages under way; accepted uploads are in the
  * report, and calling it again finishes the release.
- * *Fairness*: a package is built, packed and uploaded as soon as what it needs is there.
+ * *Fairness*: a package is built, packed and uploaded as soon as its dependencies are there.
  * @throws `HDL_LOCKED` and `HDL_RELEASE_LEASED` when a release is under way; `HDL_PREFLIGHT`, `HDL_CHANGES_PENDING`,
- * `HDL_PLAN_INVALID` and `HDL_PLAN_STALE` before anything is done; `HDL_RESTORE_CONFLICT`, `HDL_JOURNAL_NEWER`, `HDL_JOURNAL_DAMAGED`.
+ * `HDL_PLAN_INVALID` and `HDL_PLAN_STALE` before anything is done; `HDL_RESTORE_CONFLICT`, `HDL_JOURNAL_NEWER`,
+ * `HDL_JOURNAL_DAMAGED`.
  */
 export async function publishRelease(
   given: ReleasePlan,
@@ -224,7 +225,7 @@ function leasedUploads(left: LeasedUploads): UntaggedUpload[] {
   )
 }
 
-/** Tags of this clone and of the remote that tags are pushed to: what it has, it does not give up. */
+/** Tags of this clone and of the remote to which tags are pushed: existing tags are kept. */
 async function knownTags(
   repository: Repository | undefined,
   { push, tag = true }: ReleaseOptions,

@@ -22,11 +22,12 @@ export interface SmokeOptions {
 
 /**
  * Installs the version into an empty project outside of the workspace, as a user would, and looks
- * whether that is what arrived; then imports each of its entry points. npm compares the hashes of what it downloads with the registry's.
+ * whether that is what arrived; then imports each of its entry points. npm compares the hashes of its downloads with
+ * the registry's.
  *
  * The settings of the workspace at `root` count, for the tokens that private registries need.
  *
- * Scripts are not run: what the package does when it is installed is its own affair.
+ * Scripts are not run: install scripts of the package are not tested.
  *
  * *Cancellation*: ends npm and removes the project.
  * @throws `HDL_COMMAND_FAILED` with the end of what npm said; `HDL_NOT_INSTALLABLE`.
@@ -40,7 +41,7 @@ export async function smokeInstall(
   try {
     await writeFile(path.join(project, 'package.json'), '{ "private": true }\n')
     const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock']
-    // A cache of its own: what an earlier release left there must not hide that something is missing.
+    // A cache of its own: files of an earlier release must not hide that something is missing.
     const cache = path.join(project, '.cache')
     await copyFile(path.join(root, '.npmrc'), path.join(project, '.npmrc')).catch(unlessMissing)
     // The settings may name another registry for a scope than the one that was published to.

@@ -1,10 +1,10 @@
 /**
- * The stages of one package, in order, and what each takes while it runs.
+ * The stages of one package, in order, and the resources of each.
  *
  *   manifest ─▶ check, sources ─▶ build ─▶ pack ─▶ sign, turn, begin ─▶ upload ─▶ visible ─▶ verify ─┬▶ smoke
  *                                                                  └─▶ approve ─┘             └▶ tag ─▶ notes
  *
- * `sources` only marks what is built from, and `turn` how often an upload was taken and lost: for the
+ * `sources` only marks the sources of the build, and `turn` how often an upload was taken and lost: for the
  * process that resumes the release later.
  *
  * A stage is a node of the graph, so a slow build of one package never holds up the upload of

@@ -9,10 +9,10 @@
  *      refused has ended.
  *  G3  A version that is on the registry, and whose upload this release has not begun, counts as released,
  *      whatever its tag: it is not built, packed or compared. One that was published from this commit
- *      belongs to this release: its archive is looked at and its tag is made. A version that is computed
+ *      belongs to this release: its archive is checked and its tag is made. A version that is computed
  *      from changes, or that a commit has made, and that is taken by another commit, is refused (O1, O2).
- *  G4  An archive that an earlier process packed is uploaded only if it is what this process would
- *      pack, or if its upload was begun already.
+ *  G4  An archive that an earlier process packed is uploaded only if it equals the archive that this process would
+ * pack, or if its upload was begun already.
  */
 import picomatch from 'picomatch'
 import semver from 'semver'
@@ -83,7 +83,7 @@ export interface Release {
   /** Packages whose upload an earlier process began: see G2. */
   readonly unsure: ReadonlySet<string>
   registryFor(name: string): Registry
-  /** A mark of what a package is packed from: see G4. */
+  /** A fingerprint of a package's sources: see G4. */
   sourcesOf(name: string): string
   /** How often the registry took an upload of the package and lost it. */
   turnOf(name: string): number
@@ -101,7 +101,7 @@ export interface Release {
   isSigned(name: string): boolean
   /** Who we are, by address of the registry. */
   readonly users: ReadonlyMap<string, string>
-  /** Writes down for other clones what is about to be uploaded, before the first upload. */
+  /** Records for other clones the versions that are about to be uploaded, before the first upload. */
   recordUploads(versions: readonly string[]): Promise<void>
 }
 
@@ -135,7 +135,7 @@ export interface Begun {
 export interface Uploaded {
   readonly outcome: PublishResult['outcome'] | 'staged'
   readonly uploads: number
-  /** With `staged`: what is approved. */
+  /** With `staged`: the staged version to approve. */
   readonly stageId?: string
 }
 
@@ -221,7 +221,10 @@ function hasOutgrown(
   return otherRanges(of, plan, published).some((each) => isOutgrown(of, each, plan))
 }
 
-/** A tag stands for what was published: on another commit it would be wrong. One that Git refuses would never be made. */
+/**
+ * A tag stands for a published version: on another commit it would be wrong. A name that Git refuses would never be
+ * made.
+ */
 function refuseTakenTag(release: Release, planned: PlannedPackage): void {
   const { repository, options } = release
   if (options.tag === false || repository === undefined) return
@@ -522,7 +525,7 @@ export async function approve(
   })
 }
 
-/** @throws `HDL_NOT_VISIBLE` when the budget is over: what depends on it is not uploaded. */
+/** @throws `HDL_NOT_VISIBLE` when the budget is over: dependents are not uploaded. */
 export async function visible(
   release: Release,
   packed: PackedPackage,
@@ -533,7 +536,7 @@ export async function visible(
   reportVisible(release, packed, seen, context)
 }
 
-/** The same for what another clone has published from this commit (G3). */
+/** The same for a version that another clone has published from this commit (G3). */
 export async function installable(
   release: Release,
   name: string,

@@ -25,7 +25,7 @@ export interface Answer {
   readonly body: Buffer
 }
 
-/** One request and what is done to it. */
+/** One request and the faults applied to it. */
 export class Call {
   readonly method: string
   readonly path: string

@@ -8,8 +8,8 @@
  *                client       client
  * ```
  *
- * FP1  Each request is in the log once, with what the client got and whether the registry got it.
- * FP2  `uploads` counts what the registry itself accepted, whatever answer the client got.
+ * FP1  Each request is in the log once, with the client's answer and whether the registry got it.
+ * FP2  `uploads` counts uploads that the registry itself accepted, whatever answer the client got.
  * FP3  A hidden version is in no answer: not by itself, in lists, in tags or as an archive.
  *
  * Time comes from the kernel, so that a test with a virtual clock can wait an hour at once. Bodies are

@@ -6,7 +6,7 @@ import type { Subject } from './upload-of.ts'
  * request goes through.
  */
 export interface FaultRule {
-  // Which requests: all of what is given must fit.
+  // Selects requests: all given conditions must match.
   readonly method?: string
   /** The path as it was sent: a part of it, or a pattern. */
   readonly path?: string | RegExp
@@ -20,7 +20,7 @@ export interface FaultRule {
   readonly skip?: number
 
   // What goes wrong.
-  /** Answer with this instead of what the registry says. */
+  /** Answers with this instead of the registry's answer. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** A string as it is, anything else as JSON. */

@@ -1,5 +1,5 @@
 /**
- * A small PyPI: what a release needs of it, checked as the real one checks it.
+ * A small PyPI: the parts that a release needs, with the checks of the real one.
  *
  *   GET  /pypi/{name}/json            the newest version and all files
  *   GET  /pypi/{name}/{version}/json  one version, with SHA-256 of each file

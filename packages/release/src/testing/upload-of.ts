@@ -9,7 +9,7 @@ export interface Subject {
 /** Larger bodies are not looked into. */
 const largestBody = 64 * 1024 * 1024
 
-/** From the path alone: what is known before the body is there. */
+/** From the path alone: the part of the subject known before the body is there. */
 export function subjectOfPath(method: string, path: string): Subject {
   const { pathname } = new URL(path, 'http://registry')
   const text = decodeURIComponent(pathname)
@@ -44,7 +44,7 @@ function fromDocument(body: Buffer, fallback: Subject): Subject {
       versions?: Record<string, unknown>
       _attachments?: Record<string, unknown>
     }
-    // Without an archive it is a change to what is there: a deprecation.
+    // Without an archive it is a change to an existing version: a deprecation.
     const isUpload = Object.keys(document._attachments ?? {}).length > 0
     const version = isUpload ? Object.keys(document.versions ?? {})[0] : undefined
     return subject(document.name ?? fallback.package, version, isUpload)

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface VerdaccioOptions {
-  /** Another registry, from which it gets what it does not have. Without one nothing is fetched. */
+  /** Another registry, from which missing packages are fetched. Without one nothing is fetched. */
   readonly upstream?: string
   /** More lines for its configuration file, as YAML. */
   readonly config?: string

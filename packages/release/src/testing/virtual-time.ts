@@ -32,7 +32,7 @@ export async function runInVirtualTime<T>(
   }
   work.then(mark, mark)
   while (!settled) {
-    // Four turns of the real loop: time for what has just been sent to arrive.
+    // Four turns of the real loop: time for sent data to arrive.
     await clock.settle()
     if (!busy() && clock.pending > 0) await clock.advance(step)
   }

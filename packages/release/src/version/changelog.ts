@@ -18,7 +18,7 @@ export interface UpdatedDependencies {
 /** The commit that added each changeset, by its id. */
 export type AddedIn = ReadonlyMap<string, string>
 
-/** The entry of one version, without what stands above and below it. */
+/** The entry of one version, without the text above and below it. */
 export function changelogEntry(
   { version, changes = [] }: Pick<PlannedPackage, 'version' | 'changes'>,
   updated: UpdatedDependencies = { versions: [], changes: [] },

@@ -24,8 +24,8 @@ export type RangeRules = Pick<
  * The changes of one package.json: its version, and the ranges of packages that get a new version. A
  * package that is released itself names the new versions, where the config of Changesets does not say
  * otherwise; one that is not keeps a range that still allows them. `workspace:^` and its like follow by
- * themselves. A range with several parts that excludes the new version is a problem: what it should be, only its
- * author can say.
+ * themselves. A range with several parts that excludes the new version is a problem: only its
+ * author can say what it should be.
  */
 export function npmEdits(
   planned: PlannedPackage,

@@ -34,7 +34,7 @@ export interface VersionFiles {
   readonly warnings: readonly string[]
 }
 
-/** A changeset of packages that get no version now. It stays, so that what it says is not lost. */
+/** A changeset of packages that get no version now. It stays, so that its text is not lost. */
 export interface KeptChangeset {
   /** From the root of the workspace. */
   readonly file: string

@@ -53,7 +53,7 @@ export interface VersionReport {
  * Writes versions, ranges, lock files and changelogs, removes the changesets that are used up, and
  * commits all of it. Killed at any moment, the same call finishes it and makes nothing twice.
  *
- * *Cancellation*: what was begun is finished by the next call.
+ * *Cancellation*: the next call finishes it.
  * @throws `HDL_TREE_DIRTY` when there are other changes; `HDL_VERSION_TAGGED`; `HDL_LOCKED`; `HDL_VERSION_EDITED`.
  */
 export async function versionRelease(
@@ -118,7 +118,7 @@ export async function versionRelease(
   return { ok: true, packages, ...written, kept, warnings, isFinished: false }
 }
 
-/** A version whose tag exists was released from another commit: what is new here would be lost. */
+/** A version whose tag exists was released from another commit: new changes would be lost. */
 async function refuseTagged(
   plan: ReleasePlan,
   repository: Repository | undefined,

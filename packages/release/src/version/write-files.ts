@@ -28,7 +28,7 @@ import type { ReleaseFolder } from '../lock/release-folder.ts'
 export interface FileChange {
   /** From the root of the workspace, with `/`. */
   readonly file: string
-  /** SHA-256 of what was read; null where there was no file. */
+  /** SHA-256 of the file as it was read; null where there was no file. */
   readonly before: string | null
   /** null removes the file. */
   readonly after: string | null
@@ -53,7 +53,7 @@ export interface Finished {
 }
 
 export interface FinishOptions {
-  /** Changes nothing: what is left to finish is an error then. */
+  /** Changes nothing: unfinished work is an error then. */
   readonly dryRun?: boolean | undefined
   /** The first line of the commit, in place of the noted one: a hook may have refused that. */
   readonly message?: string | undefined
@@ -86,8 +86,8 @@ export async function writeVersions(
 }
 
 /**
- * Finishes what a killed process has noted, where that process was called. Undefined when there is nothing to finish. The caller
- * holds the lock of the release.
+ * Finishes the recorded work of a killed process, in the folder where it was called. Undefined when there is nothing to
+ * finish. The caller holds the lock of the release.
  *
  * *Cancellation*: as {@link writeVersions}.
  */
@@ -103,7 +103,7 @@ export async function finishVersions(
   // WF5
   const root = await realpath(noted.root ?? caller).catch(() => undefined)
   if (root === undefined) {
-    // The work tree was removed, and what was to be written with it.
+    // The work tree was removed, and the files to be written with it.
     await rm(folder.versions, { force: true })
     return undefined
   }

@@ -54,7 +54,7 @@ function npmPatterns(packageJson: Document, problems: Problems): string[] | unde
   return textsAt(packageJson, isTable ? ['workspaces', 'packages'] : ['workspaces'], problems)
 }
 
-/** Who works here: what the project says, or whose lock file is there. */
+/** The package manager: named by the project, or recognized by its lock file. */
 async function npmTool(
   root: string,
   packageJson: Document | undefined,
@@ -75,7 +75,7 @@ async function npmTool(
 }
 
 /**
- * Reads what is in the folder itself. Undefined when it has no manifest.
+ * Reads the definition in the folder itself. Undefined when it has no manifest.
  *
  * *Cancellation*: none; a few small files are read.
  */

@@ -5,7 +5,7 @@ import { normalName, parseRequirement } from '../manifest/requirement.ts'
 import type { InternalDependency, WorkspacePackage } from '../model.ts'
 import { requirementLists } from './python-package.ts'
 
-/** Finds packages by what a manifest says of them. */
+/** Finds packages by the references in a manifest. */
 export class PackageIndex {
   readonly #byName = new Map<string, WorkspacePackage>()
   readonly #byFolder = new Map<string, WorkspacePackage>()

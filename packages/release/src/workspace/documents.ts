@@ -21,7 +21,7 @@ export interface Document {
   /** Absolute. */
   readonly file: string
   readonly fields: Fields
-  /** Where a value stands, or what is above it; undefined when that is not there either. */
+  /** The line of a value, or of its parent; undefined when that is missing too. */
   lineOf(...keys: readonly string[]): number | undefined
 }
 
@@ -157,7 +157,7 @@ const languages: Readonly<Record<string, { readonly name: string; readonly parse
 }
 
 /**
- * Reads a file by its ending. Undefined when it is not there, or is not what it should be: that is
+ * Reads a file by its ending. Undefined when it is missing or wrong: that is
  * among the problems then.
  *
  * *Cancellation*: none; a manifest is read in one go.

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 
 /**
- * Whether a file or a folder exists and may be looked at.
+ * Whether a file or a folder exists and can be accessed.
  *
  * *Cancellation*: none; one question to the disk.
  */

@@ -3,7 +3,7 @@
  *
  * The tools agree on `packages/*` and differ in the rest:
  *
- *   npm         patterns are taken in their order: a later one brings back what an earlier `!` took
+ *   npm         patterns are taken in their order: a later one adds back folders that an earlier `!` excluded
  *   pnpm, yarn, bun   whatever a `!` matches is out, wherever it stands
  *   uv          no `!`; a list of its own, `exclude`
  *
@@ -164,7 +164,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true })
   } catch {
-    // It is not there, or may not be read: what is not readable has no members.
+    // It is missing, or may not be read: an unreadable folder has no members.
     return []
   }
 }

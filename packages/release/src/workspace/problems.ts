@@ -12,7 +12,7 @@ export interface Problem {
 }
 
 /**
- * Collects what is wrong, so that one run reports all of it: repairing forty manifests one
+ * Collects problems, so that one run reports all of them: repairing forty manifests one
  * error at a time takes too long.
  */
 export class Problems {

@@ -83,7 +83,7 @@ export async function readWorkspace(
   return readPackages(alone, { files: [], notEntered: [] }, problems, options)
 }
 
-/** From the folder up to the root of the repository: what is above that does not belong to it. */
+/** From the folder up to the root of the repository: folders above do not belong to it. */
 async function foldersAbove(start: string): Promise<string[]> {
   const folders = [start]
   for (;;) {
@@ -225,7 +225,7 @@ async function withBuiltMetadata(
   return built
 }
 
-/** Whether a build decides on what is published. */
+/** Whether a build determines the published files. */
 function isBuilt({ ecosystem, isPrivate, manifest }: WorkspacePackage): boolean {
   const { version, dependencies } = builtFields(manifest)
   return ecosystem === 'python' && !isPrivate && (version || dependencies)

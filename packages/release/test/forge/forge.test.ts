@@ -123,7 +123,7 @@ test('the project is read from the address of the remote', () => {
 
 test('a forge is reached through the proxy of the environment, as the registry is', async () => {
   using repo = new Monorepo({ packages: {} })
-  // An address with http is forwarded: what the proxy gets is a request for the whole address.
+  // An address with http is forwarded: the proxy gets a request for the whole address.
   await using proxy = await startForge(forges.github.secret, forges.github.exists)
   const env = { ...forges.github.env('http://forge.example'), HTTP_PROXY: proxy.url }
   await using forge = await openForge({ kind: 'github', root: repo.root, env })

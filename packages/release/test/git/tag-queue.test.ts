@@ -4,7 +4,7 @@ import { VirtualClock } from '@heddle/core/testing'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { TagQueue } from '../../src/git/tag-queue.ts'
 
-/** A repository that keeps what it is asked for. `refused` cannot be pushed. */
+/** A repository that records requests. `refused` cannot be pushed. */
 class PaperRepository {
   readonly batches: string[][] = []
   readonly pushes: string[][] = []

@@ -163,7 +163,7 @@ test('E7 the record of a killed holder stays until a release ends', async () => 
   const second = clones.add('second')
   const taken = await clones.while(Lease.take(clones.options(second)))
   assert.deepEqual(taken.left, { c1: ['a@1.0.0', 'b@1.0.0'] })
-  // Killed as well: the same clone takes it again, and still finds what the first one left.
+  // Killed as well: the same clone takes it again, and still finds the record of the first one.
   const again = await Lease.take(
     clones.options(second, { ...stopped, uploads: { c2: ['a@1.1.0'] } }),
   )

@@ -104,7 +104,7 @@ test('S70 a missing key, a value that is not text, and invalid TOML are refused'
   assert.throws(() => parseToml('here.toml', '['), /^HeddleError: here\.toml cannot be used/)
 })
 
-/** Documents in all the ways a value can be written, with what they mean. */
+/** Documents in all the ways a value can be written, with their values. */
 const text = fc.string({ unit: fc.constantFrom(...Array.from('ab "\'\\#[]{}=.,;<>é\n\t')) })
 const key = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9_-]{1,6}$/),

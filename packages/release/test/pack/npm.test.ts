@@ -134,7 +134,7 @@ test('S72, K2: the tree is untouched', async () => {
 test('the same files as `npm pack`', async (t) => {
   using tree = workspace()
   using out = new Tree()
-  // npm refuses what it does not know.
+  // npm refuses unknown options.
   const manifest = tree.at('packages/app/package.json')
   fs.writeFileSync(manifest, fs.readFileSync(manifest, 'utf8').replace('workspace:^', '^2.0.0'))
   for (const [name, folder] of [

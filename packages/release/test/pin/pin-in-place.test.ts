@@ -213,7 +213,7 @@ test('S70, N2: unwritable: a typed error, the others restored', async (t) => {
   const folder = tree.at('small')
   const isRoot = process.getuid?.() === 0
   const problem = mountSmall(folder)
-  // The superuser may write everywhere but on what is mounted to be read.
+  // The superuser may write everywhere except on read-only mounts.
   if (isRoot && problem !== undefined) return t.skip(problem)
   try {
     moveTarget(tree, tree.at('small/real.toml'))

@@ -52,7 +52,7 @@ test('a release that was cut short after some tags keeps its plan', async (t) =>
   await repository.tag('b@1.0.1', 'c@0.5.1')
   assert.deepEqual(await repository.versions(), {})
   await repository.git('tag', '--delete', 'b@1.0.1', 'a@1.1.0')
-  // A version that the user chose is not part of what is planned.
+  // A version that the user chose is not part of the plan.
   await repository.tag('a@2.0.0')
   assert.deepEqual(await repository.versions(), {})
 })

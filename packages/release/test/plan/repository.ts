@@ -65,7 +65,7 @@ export class Repository {
     return planFromCommits(await readWorkspace(this.folder), options)
   }
 
-  /** `{ a: '1.1.0' }`: only what is released. */
+  /** `{ a: '1.1.0' }`: only released packages. */
   async versions(options: CommitPlanOptions = {}): Promise<Record<string, string>> {
     const { packages } = await this.plan(options)
     const included = [...packages].filter(([, { status }]) => status === 'included')

@@ -45,7 +45,7 @@ test('R1 to R6 hold in any world, and no version is ever taken twice', async () 
         visibleAfter,
         ...(other === undefined ? {} : { other }),
       })
-      // One after the other, as reruns are; the second one knows from its journal what was begun.
+      // One after the other, as reruns are; the second one knows the begun upload from its journal.
       let begun = uploadBegun
       for (let run = 0; run < world.runs; run++) {
         const from = registry.history.length

@@ -104,10 +104,10 @@ test('B1 B2 B3 a rollback moves tags back and deprecates, last first, and can be
   ])
 
   await site.bump('1.1.0')
-  // B4: the manifests say 1.1.0, and what was released is 1.0.0.
+  // B4: the manifests have 1.1.0, and the released version is 1.0.0.
   assert.match((await site.steps())[0]!, /y@1\.0\.0/)
   await site.publish()
-  // A second publish uploads nothing and is not what is taken back.
+  // A second publish uploads nothing and is not rolled back.
   await site.publish()
   const all = [
     'move the dist-tag "latest" of y from 1.1.0 back to 1.0.0',

@@ -24,7 +24,7 @@ const isReachable = await fetch(upstream, { signal: AbortSignal.timeout(10_000) 
   () => false,
 )
 
-/** A copy without what was built: the release must not depend on what lies around here. */
+/** A copy without build output: the release must not depend on files that happen to be here. */
 async function copyWorkspace(to: string): Promise<void> {
   const left = new Set(['node_modules', 'dist', '.git'])
   for (const part of ['packages', 'package.json', 'tsconfig.base.json']) {

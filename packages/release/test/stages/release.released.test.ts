@@ -159,7 +159,7 @@ test('O1 two branches made the same version: the second one is refused, not take
   assert.equal(again.ok, true, JSON.stringify(again.packages))
 })
 
-/** `needs` is what the branch has of the package that the other one pins: their own folders do not tell. */
+/** `needs` is the branch's range of the package that the other one pins: their own folders do not show it. */
 function raiseBoth(
   repo: Monorepo,
   [pinned, pinning]: readonly [string, string],

@@ -1,4 +1,4 @@
-/** Whole releases against a real registry, with what goes wrong in reality in between. */
+/** Whole releases against a real registry, with realistic faults in between. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

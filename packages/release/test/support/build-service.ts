@@ -1,4 +1,4 @@
-/** Stand-ins for what a job of GitHub Actions talks to: its tokens, Fulcio and Rekor. */
+/** Stand-ins for the services of a GitHub Actions job: its tokens, Fulcio and Rekor. */
 import type { IncomingMessage } from 'node:http'
 import { startStub } from './servers.ts'
 

@@ -1,4 +1,4 @@
-/** An npm registry in memory that keeps what it was sent, with headers: for what verdaccio refuses. */
+/** An npm registry in memory that keeps its uploads, with headers: for requests that verdaccio refuses. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { startStub } from './servers.ts'
 

@@ -6,7 +6,7 @@ import { publishRelease } from '../../src/stages/release.ts'
 import { readWorkspace } from '../../src/workspace/read-workspace.ts'
 import type { Monorepo } from './monorepo.ts'
 
-/** Publishes what the manifests of a repository say, quickly and without a smoke test. */
+/** Publishes the versions in the manifests of a repository, quickly and without a smoke test. */
 export async function publishManifests(
   repo: Pick<Monorepo, 'root'>,
   url: string,

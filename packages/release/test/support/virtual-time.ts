@@ -3,7 +3,7 @@ import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { runInVirtualTime } from '../../src/testing/virtual-time.ts'
 
-/** The longest possible delay each time, so that tests can say what it is. */
+/** The longest possible delay each time, so that tests know it. */
 export const largest: Random = { next: () => 1 }
 
 export interface VirtualKernel extends Kernel {

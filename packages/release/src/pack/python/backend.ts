@@ -23,7 +23,7 @@ const commands: Readonly<
   uv: (source, out, isolated) => [
     'uv',
     'build',
-    // Sources of a workspace mean nothing in a copy, and are not part of what is released.
+    // Sources of a workspace have no meaning in a copy, and are not part of the release.
     '--no-sources',
     ...(isolated ? [] : ['--no-build-isolation']),
     '--sdist',
@@ -92,7 +92,7 @@ export interface BackendOptions {
 }
 
 /**
- * @throws `HDL_COMMAND_FAILED` with the end of what the backend said; `HDL_PACK_FAILED` when it made
+ * @throws `HDL_COMMAND_FAILED` with the end of the backend's output; `HDL_PACK_FAILED` when it made
  * no wheel or no sdist.
  */
 export async function* buildByBackend(

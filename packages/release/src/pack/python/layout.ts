@@ -17,7 +17,7 @@ const backends = [
   'uv_build',
 ] as const
 
-/** Settings that change what a backend packs. */
+/** Settings that change the files that a backend packs. */
 const settings = [
   ['tool', 'flit'],
   ['tool', 'hatch', 'build'],
@@ -50,10 +50,10 @@ function problemOf(document: Fields, files: readonly string[]): string | undefin
   }
   const setting = settings.find((path) => valueAt(document, path) !== undefined)
   if (setting !== undefined) return `it has [${setting.join('.')}]`
-  return programs.find((file) => files.includes(file))?.concat(' decides what is in it')
+  return programs.find((file) => files.includes(file))?.concat(' decides its content')
 }
 
-/** The wheel's files, or what is in the way. `files` are those of the package's folder. */
+/** The wheel's files, or the obstacle. `files` are those of the package's folder. */
 export function layoutOf(
   document: Fields,
   files: readonly string[],

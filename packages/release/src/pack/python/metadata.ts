@@ -134,7 +134,7 @@ export interface ReadMetadata {
   readonly requires: readonly string[]
 }
 
-/** Where wheels and sdists say what they are. */
+/** The metadata files of wheels and sdists. */
 export const metadataPath: RegExp = /^[^/]+(?:\.dist-info\/METADATA|\/PKG-INFO)$/
 
 /** What an archive says about itself. */

@@ -12,7 +12,7 @@ import { sourceFiles } from './source-files.ts'
 export interface PythonSource {
   readonly name: string
   readonly folder: string
-  /** pyproject.toml as it is released, and what it says. */
+  /** The released pyproject.toml, and its data. */
   readonly text: string
   readonly document: Fields
 }

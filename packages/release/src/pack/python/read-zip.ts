@@ -17,7 +17,7 @@ interface Entry {
   readonly isPlain: boolean
 }
 
-/** Ends at the first bytes that are not an entry: a damaged archive holds what stands before them. */
+/** Ends at the first bytes that are not an entry: a damaged archive has the entries before them. */
 function* directoryEntries(directory: Buffer): Generator<Entry> {
   for (let at = 0; at + 46 <= directory.length;) {
     if (directory.readUInt32LE(at) !== signature.entry) return

@@ -65,7 +65,7 @@ const centralHeader = (entry: Written): Buffer =>
   )
 
 /**
- * Entries as zip, in the given order. An entry may be made when its turn comes, from what was
+ * Entries as zip, in the given order. An entry may be made when its turn comes, from the bytes
  * written before it.
  */
 export async function* zip(entries: AsyncIterable<ArchiveEntry>): AsyncGenerator<Uint8Array> {

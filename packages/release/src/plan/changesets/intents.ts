@@ -1,4 +1,4 @@
-/** The files in `.changeset/` in which people say what they changed, and the prerelease they are in. */
+/** The files in `.changeset/` in which people describe their changes, and the prerelease they are in. */
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { suggest } from '@heddle/core/lowlevel'
@@ -12,7 +12,7 @@ export interface Intent {
   readonly id: string
   readonly file: string
   readonly bumps: ReadonlyMap<string, Bump>
-  /** The first line of what was written about it. */
+  /** The first line of its text. */
   readonly summary: string
   /** All that was written about it. */
   readonly text: string
@@ -116,7 +116,7 @@ function parseIntent(
     })
     return undefined
   }
-  // Empty lines in place of what was cut off, so that the lines of mistakes are those of the file.
+  // Empty lines in place of removed ones, so that the lines of mistakes are those of the file.
   const skipped = '\n'.repeat(above.split('\n').length)
   const document = parseText(file, skipped + front, problems, 'yaml')
   if (document === undefined) return undefined

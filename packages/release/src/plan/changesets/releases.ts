@@ -96,10 +96,10 @@ export class ChangesetReleases {
     }
   }
 
-  /** To the dependents of what is released, and to theirs (C2). */
+  /** To the dependents of released packages, and to theirs (C2). */
   #spread(): boolean {
     let changed = false
-    // A list gives what is added during the walk, too.
+    // A list also yields items that are added during the walk.
     const open = [...this.#drafts.values()]
     for (const draft of open) {
       if (draft.bump === 'none') continue

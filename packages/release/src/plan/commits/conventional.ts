@@ -21,7 +21,7 @@ export type Revert =
       /** For a merge: the side that stays. Everything that the merge brought is taken back. */
       readonly mainline: string | undefined
     }
-  /** GitHub names the request instead of the commit; its title is what is left. */
+  /** GitHub names the request instead of the commit; only its title is left. */
   | { readonly title: string }
 
 const header = /^(?<type>\w[\w-]*)(?:\([^()]*\))?(?<mark>!?): +\S/
@@ -42,7 +42,7 @@ export function parseMessage(message: string): ParsedMessage {
   const reverts = revertsIn(message)
   const title = titleOf(message)
   const { type, mark } = header.exec(title)?.groups ?? {}
-  // `git revert` writes `Revert "…"`, which changes what was released like a fix does.
+  // `git revert` writes `Revert "…"`, which changes the released code like a fix does.
   const kind = type?.toLowerCase() ?? (reverts.length > 0 ? 'revert' : undefined)
   const isBreaking = mark === '!' || breakingFooter.test(message)
   return {

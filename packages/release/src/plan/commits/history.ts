@@ -1,10 +1,10 @@
 /**
- * The commits since a release, as a graph, and what is left of them.
+ * The commits since a release, as a graph, and those that count.
  *
  *  H1  A reverted commit counts for nothing, and neither does the commit that reverts it. A
- *      commit that takes back a revert brings back what it took.
- *  H2  Taking back a merge takes back all that it brought.
- *  H3  Taking back what was released before is a change like any other.
+ * commit that reverts a revert brings the first commit back.
+ * H2  Reverting a merge reverts all commits that it brought.
+ * H3  Reverting a released commit is a change like any other.
  *  H4  The message of a merge counts for a package only if nothing that it brought there says
  *      anything: it repeats the commits otherwise, and more coarsely.
  */
@@ -109,7 +109,7 @@ export class History {
     )
   }
 
-  /** H1 to H3. A revert is newer than what it takes back, so one pass from the newest on is enough. */
+  /** H1 to H3. A revert is newer than the reverted commit, so one pass from the newest on is enough. */
   #takenBack(range: Range): Set<string> {
     const gone = new Set<string>()
     for (const at of this.#reverting) {

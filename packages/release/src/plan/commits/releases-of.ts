@@ -19,7 +19,7 @@ export interface TaggedRelease {
 }
 
 /**
- * Tags by what stands before their version: `@acme/core@1.0.0`, `core-v1.0.0`, `v1.0.0`, `1.0.0`. A
+ * Tags by the text before their version: `@acme/core@1.0.0`, `core-v1.0.0`, `v1.0.0`, `1.0.0`. A
  * configured format may put anything around it.
  */
 export class ReleaseTags {
@@ -74,7 +74,7 @@ export class ReleaseTags {
    * older line was merged back, the nearest one would be of that line, and everything that the
    * newer line has released would be counted again.
    *
-   * For a release that is not a prerelease, prereleases do not count as releases: what they announced counts.
+   * For a release that is not a prerelease, prereleases do not count as releases: the version they announced counts.
    */
   lastOf(of: WorkspacePackage, isShared: boolean, isPrerelease: boolean): LastRelease {
     const shared = this.sharedReleases().filter(({ version }) => isVersion(of, version))

@@ -2,7 +2,7 @@ import type { ReleasePlan } from '../../model.ts'
 import { inReleaseOrder, versionChange } from './order.ts'
 import { plainText } from './text.ts'
 
-/** The released packages as a Mermaid diagram; arrows point to what comes later. */
+/** The released packages as a Mermaid diagram; arrows point to later packages. */
 export function planMermaid(plan: ReleasePlan): string {
   const included = inReleaseOrder(plan).filter(({ status }) => status === 'included')
   const ids = new Map(included.map(({ package: { name } }, index) => [name, `p${index}`]))

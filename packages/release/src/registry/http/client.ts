@@ -9,13 +9,13 @@
  * ```
  *
  *  HC1  Never more than `connections` sockets to an origin, however many ask.
- *  HC2  A request waits for its turn *with* its connection: what was let through before a refusal and
- *      still waited for a connection would start in the pause otherwise.
+ *  HC2  A request waits for its turn *with* its connection: a request let through before a refusal that
+ * still waited for a connection would start in the pause otherwise.
  *  HC3  An answer larger than `maxBytes` is not read to its end.
  *  HC4  One call is one request. `requestWithRetry` sends more.
  *
- * Known limits: sockets to a proxy are counted by the requests that have one. HTTP/1.1 only: registries limit requests and not connections, and one
- * stalled HTTP/2 connection would stall all polls.
+ * Known limits: sockets to a proxy are counted by the requests that have one. HTTP/1.1 only: registries limit requests
+ * and not connections, and one stalled HTTP/2 connection would stall all polls.
  */
 import { HeddleError, isError } from '@heddle/core'
 import {
@@ -92,7 +92,7 @@ export class HttpClient {
    * Sends one request and reads its answer, whatever its status. Redirects of reads are followed,
    * without credentials when they lead to another origin.
    *
-   * *Cancellation*: ends the exchange; the registry may have done what it was asked for.
+   * *Cancellation*: ends the exchange; the registry may have carried out the request.
    * *Fairness*: connections are given to writes before reads, with aging, else in order of arrival.
    * @throws `HDL_REGISTRY_UNAVAILABLE` for all that can happen to a connection; `HDL_CLOSED` after close().
    */
@@ -128,7 +128,7 @@ export class HttpClient {
   }
 
   /**
-   * Ends all connections; what is under way fails.
+   * Ends all connections; requests under way fail.
    *
    * *Cancellation*: none; it takes no longer than the sockets need to close.
    */
@@ -178,7 +178,7 @@ export class HttpClient {
     const { signal } = patience
     if (signal?.aborted) return cancelled(patience.what, signal.reason)
     if (patience.left <= 0) return patience.timeout()
-    // Made by the body of the request: the file is not what was packed.
+    // Thrown by the body of the request: the file differs from the packed one.
     if (error instanceof HeddleError && !isError(error, 'HDL_TIMEOUT')) return error
     return new HeddleError(
       'HDL_REGISTRY_UNAVAILABLE',

@@ -6,7 +6,7 @@
  *  RT2  The error is that of the last try, with all of them in `errors`.
  *  RT3  A connection that fails, in whatever way, is tried again.
  *  RT4  An answer that claims success and cannot be read, as one that was cut off, counts as a failed try.
- *  RT5  Only what is idempotent is sent twice. Anything else is sent once, and its error says whether it may
+ *  RT5  Only idempotent requests are sent twice. Any other is sent once, and its error says whether it may
  *       have happened.
  */
 import { HeddleError, isError } from '@heddle/core'
@@ -23,7 +23,7 @@ export interface RetryOptions extends WaitOptions {
   readonly backoff?: Backoff
 }
 
-/** Answers that another try may change. Others are answers: a 404 is what a read wants to know. */
+/** Answers that another try may change. Others are final: a read expects a 404. */
 const again = new Set([429, 500, 502, 503, 504])
 
 /**

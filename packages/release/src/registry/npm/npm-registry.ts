@@ -150,7 +150,7 @@ export class NpmRegistry implements Registry {
   }
 
   /**
-   * Whether the registry holds what was packed, by SHA-512.
+   * Whether the registry has the packed archive, by SHA-512.
    *
    * *Cancellation*: leaves nothing behind.
    * *Fairness*: waits in line for a connection.
@@ -404,7 +404,7 @@ export class NpmRegistry implements Registry {
   }
 
   /**
-   * Ends what this registry opened: its thread, and its connections unless they are shared.
+   * Closes resources that this registry opened: its thread, and its connections unless they are shared.
    *
    * *Cancellation*: none.
    */

@@ -5,7 +5,7 @@
 import { HeddleError } from '@heddle/core'
 import type { Fields } from '../../manifest/local-range.ts'
 
-/** Those of `npm publish` that look at nothing but the manifest. */
+/** The steps of `npm publish` that read only the manifest. */
 const steps = [
   '_attributes',
   'bundledDependencies',

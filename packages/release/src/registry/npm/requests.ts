@@ -152,7 +152,7 @@ export class NpmRequests {
     return failureOf(this.#withoutSecret(answer), asked, this.kernel.clock.wallTime())
   }
 
-  /** Servers repeat what they refuse, and what they say is printed and kept. */
+  /** Servers repeat refused values, and their messages are printed and kept. */
   #withoutSecret(answer: HttpAnswer): HttpAnswer {
     const secret = this.#authorization?.replace(/^\w+ /, '')
     const text = answer.body.toString()

@@ -1,5 +1,5 @@
 /**
- * Provenance: a signed statement about where and from what an archive was built. It is made by the
+ * Provenance: a signed statement about the place and the source of a build. It is made by the
  * libraries of npm and Sigstore, once for each archive; the journal keeps it, so that a second upload
  * does not sign again.
  */

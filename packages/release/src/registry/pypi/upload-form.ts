@@ -1,7 +1,7 @@
 import type { Artifact, PackedPackage } from '../../model.ts'
 import { fileTypeOf, readCoreMetadata, type FormField } from './core-metadata.ts'
 
-/** The fields that go along with a file. What its own metadata says wins over what we know. */
+/** The fields sent along with a file. Its own metadata takes precedence over ours. */
 export async function formOf(
   packed: PackedPackage,
   artifact: Artifact,
