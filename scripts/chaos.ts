@@ -1,7 +1,8 @@
 /**
- * Plays a chaos program: `npm run test:chaos [-- <program> <options>]`. chaos/README.md says what each does and checks.
+ * Plays a chaos program: `npm run test:chaos [-- <program> <options>]`. chaos/README.md describes each.
  *
- * Without a name processes that run graphs are killed (`--kills 200 …`). Exit codes: 0 as promised, 1 not as promised, 2 a wrong call.
+ * Without a name processes that run graphs are killed (`--kills 200 …`). Exit codes: 0 as promised, 1 not as promised,
+ * 2 a wrong call.
  */
 import path from 'node:path'
 import { isWrongCall } from '../chaos/call.ts'

@@ -60,7 +60,7 @@ async function checkPages(): Promise<ToolResult> {
   }
 }
 
-// Types come first because they write what the packages are packed from.
+// Types come first because they write the files that are packed.
 const types: Step = ['types', () => runTool('tsc', ['-b'])]
 // The server is packed with the dashboard.
 const ui: Step = [

@@ -35,7 +35,7 @@ interface Figures {
   readonly rows: readonly Row[]
 }
 
-/** The rows that the README shows, with what they are in words. */
+/** The rows that the README shows, with their descriptions. */
 const shown: Readonly<Record<string, string>> = {
   'chain 10k': '10,000 jobs, each after the one before',
   'fan 100k': '100,000 jobs after one job',
@@ -44,7 +44,7 @@ const shown: Readonly<Record<string, string>> = {
   'thread tiny calls, 64 in flight': 'tiny calls into threads, 64 at a time',
 }
 
-/** Takes over what a run of the bench on this machine has printed. */
+/** Stores the output of a bench run on this machine. */
 function keep(file: string): void {
   const measured = JSON.parse(readFileSync(file, 'utf8')) as readonly Row[]
   const figures: Figures = {

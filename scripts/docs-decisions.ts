@@ -34,7 +34,7 @@ function text(): string {
   const lines = [
     '# Decisions',
     '',
-    'Why it is as it is: context, decision, reasons, what was rejected, and figures with their command. One page each, by area.',
+    'The reasons of the design: context, decision, reasons, rejected designs, and figures with their command. One page each, by area.',
     'Written by `npm run format` from the line below the title of each page. A decision is never rewritten when it is replaced: the newer one says so.',
     '',
     areas.map((area) => `[${area}](#${area.toLowerCase().replaceAll(' ', '-')})`).join(' · '),
@@ -56,7 +56,7 @@ function text(): string {
 
 if (process.argv.includes('--check')) {
   if (!existsSync(index) || readFileSync(index, 'utf8') !== text()) {
-    console.error('docs/decisions/README.md is not what the decisions say: run `npm run format`.')
+    console.error('docs/decisions/README.md does not match the decisions: run `npm run format`.')
     process.exitCode = 1
   }
 } else {

@@ -20,7 +20,7 @@ interface Entry {
   readonly retryable: boolean
 }
 
-/** The value that was last used as a number: what is computed from it prints as NaN. */
+/** The value that was last used as a number: results computed from it print as NaN. */
 let lastNumber = ''
 
 /** Prints as ‹name›, whatever the message does to a string, a number or a list. */
@@ -73,7 +73,7 @@ function page(): string {
     '# Errors',
     '',
     'Every error Heddle makes is a `HeddleError` with a stable `code`: match on that, not on the text.',
-    '`message` says what happened with the actual values, `help` what to do, `retryable` whether the same',
+    '`message` describes the problem with the actual values, `help` the repair, `retryable` whether the same',
     'call can succeed later, `details` holds the values. ‹…› below stands for a value.',
     '',
     '```ts',

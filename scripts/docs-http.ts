@@ -78,7 +78,7 @@ function httpPage(): string {
     'Every route of `heddle serve`, written from the table that validates requests; `GET /openapi.json` of a running server has the same for machines. Errors are',
     '`{ error: { code, message, retryable, retry_after_ms?, stage? } }`; [serving jobs](../guide/serve.md) explains the routes with `curl`.',
     '',
-    'Access is what a caller needs: `viewer`, `operator` and `admin` are roles of users, each with the rights of those before it; `submit` and `worker` are scopes of tokens. On',
+    'Access is the right that a caller needs: `viewer`, `operator` and `admin` are roles of users, each with the rights of those before it; `submit` and `worker` are scopes of tokens. On',
     'loopback, without users and tokens, every caller may do everything.',
   ]
   for (const [group, routes] of [...groups].toSorted(([a], [b]) => a.localeCompare(b))) {
@@ -88,7 +88,7 @@ function httpPage(): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Names and help texts as they stand in the code: which of them a server reports depends on what it does. */
+/** Names and help texts in the code: the options of a server decide which of them it reports. */
 function metricsPage(): string {
   const found = new Map<string, string>()
   const text = /'(heddle_[a-z_]+)',\s*(?:help: )?'((?:\\.|[^'\\])+)'/g
@@ -118,7 +118,7 @@ for (const [name, text] of [
   const file = path.join(root, name)
   if (!process.argv.includes('--check')) writeFileSync(file, text)
   else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
-    console.error(`${name} is not what the code says: run \`npm run format\`.`)
+    console.error(`${name} does not match the code: run \`npm run format\`.`)
     process.exitCode = 1
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Writes docs/reference/inventory.md, what runs where in our own packages; with `--check` only
+ * Writes docs/reference/inventory.md, the inventory of our own packages; with `--check` only
  * compares.
  *
  * Packages are found, not listed: one that is added later is in the next page.
@@ -38,7 +38,7 @@ const page = inventoryMarkdown(makeInventory(program, await loadCatalogue()), {
 if (process.argv.includes('--check')) {
   const current = await readFile(pageFile, 'utf8').catch(() => '')
   if (current !== page) {
-    console.error('docs/reference/inventory.md is not what the code says. Run: npm run format')
+    console.error('docs/reference/inventory.md does not match the code. Run: npm run format')
     process.exitCode = 1
   }
 } else {

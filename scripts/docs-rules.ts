@@ -9,7 +9,7 @@ const page = rulesDocument(rulePages)
 
 if (process.argv.includes('--check')) {
   if (readFileSync(pageFile, 'utf8') !== page) {
-    console.error('docs/reference/rules.md is not what the rules say: run `npm run format`.')
+    console.error('docs/reference/rules.md does not match the rules: run `npm run format`.')
     process.exitCode = 1
   }
 } else {

@@ -1,4 +1,4 @@
-/** Writes what can be written by machine: layout, safe lint repairs, generated pages. `npm run format` */
+/** Writes generated files: layout, safe lint repairs, generated pages. `npm run format` */
 import { runNode, runTool } from './tool.ts'
 
 for (const result of [

@@ -84,7 +84,7 @@ function installedVersion(folder: string): string | undefined {
   )
 }
 
-/** Compiles packages/core with its tests; throws what the compiler prints. */
+/** Compiles packages/core with its tests; throws the compiler's output. */
 async function compile(): Promise<void> {
   rmSync(output, { recursive: true, force: true })
   mkdirSync(output)
@@ -93,7 +93,7 @@ async function compile(): Promise<void> {
     composite: false,
     declarationMap: false,
     sourceMap: false,
-    // `npm run check` looks at the types.
+    // `npm run check` checks the types.
     noCheck: true,
     rootDir: '..',
     outDir: '.',
@@ -115,7 +115,7 @@ async function compile(): Promise<void> {
 }
 
 /**
- * `x.js` becomes `x.ts` again, and what it imports too. A file without `using` is taken as it is, so that
+ * `x.js` becomes `x.ts` again, and so do its imports. A file without `using` is taken as it is, so that
  * its lines stay where tests expect them.
  */
 function restoreName(file: string): void {

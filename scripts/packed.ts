@@ -26,7 +26,7 @@ async function holdBuild(): Promise<HeldLock> {
   }
 }
 
-/** Compiles what the packages are packed from. @throws what the compiler prints. */
+/** Compiles the files that are packed. @throws the compiler's output. */
 export async function buildPackages(): Promise<void> {
   await using _ = await holdBuild()
   await build()

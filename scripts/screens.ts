@@ -1,6 +1,6 @@
 /**
- * Takes pictures of the live view of `heddle run` in a real terminal: three sizes, 10 and 10,000 nodes, with and without
- * colour. Each run is interrupted once and resumed, so that the bar shows what is reused.
+ * Takes pictures of the live view of `heddle run` in a real terminal: three sizes, 10 and 10,000 nodes, with and
+ * without colour. Each run is interrupted once and resumed, so that the bar shows reused nodes.
  *
  *   node scripts/setup.mjs scripts/screens.ts [folder]
  *

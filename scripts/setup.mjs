@@ -8,8 +8,8 @@
  * because it runs before there are any.
  *
  * Invariants:
- *  S1  The install is complete and current before the file starts: npm's own record of what it
- *      installed agrees with package-lock.json, the lock agrees with every package.json, and every
+ *  S1  The install is complete and current before the file starts: npm's own record of the
+ * installation agrees with package-lock.json, the lock agrees with every package.json, and every
  *      recorded folder is there.
  *  S2  At most one process installs at a time. A lock left by a dead process is taken over.
  *  S3  An install that was interrupted is done again from nothing.
@@ -213,7 +213,7 @@ async function withLock(action) {
 const withoutOptions = { ...process.env, NODE_OPTIONS: '' }
 
 /**
- * Runs a command under the lock and gives its exit code and what it printed. A signal to us ends it
+ * Runs a command under the lock and returns its exit code and its output. A signal to us ends it
  * first and us afterwards, so that nothing writes any more when the lock is free.
  */
 function capture(command, args, options) {

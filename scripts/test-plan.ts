@@ -1,9 +1,10 @@
 /**
  * Which test files share a process, and in which order they run.
  *
- * Most of a short file's time is the start of its process and the loading of modules. Files of pure tests share a process,
- * one file after the other (test-shared.mjs); after each of them it is checked that nothing is left. A file that starts threads,
- * processes or servers, or that looks at its own process, keeps a process of its own (docs/decisions/0595).
+ * Most of a short file's time is the start of its process and the loading of modules. Files of pure tests share a
+ * process, one file after the other (test-shared.mjs); after each of them it is checked that nothing is left. A file
+ * that starts threads, processes or servers, or that inspects its own process, keeps a process of its own
+ * (docs/decisions/0595).
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -87,7 +88,7 @@ export const longFiles: Readonly<Record<string, number>> = {
   'packages/cli/test/release/publish.test.ts': 28_000,
 }
 
-/** How many files share a process at most: what they import stays in memory, and a crash ends all of them. */
+/** How many files share a process at most: their imports stay in memory, and a crash ends all of them. */
 const mostInGroup = 24
 
 /** Files of one package, which import the same modules, that share a process. */

@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url'
 
 const root = path.dirname(import.meta.dirname)
 
-/** Milliseconds in which what is being closed can finish closing, on a busy machine too. */
+/** Milliseconds in which resources can finish closing, on a busy machine too. */
 const grace = 30_000
 
 /** Resources of the test runner, and those that end by themselves. */

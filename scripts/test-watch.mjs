@@ -2,7 +2,7 @@
  * Loaded into every test process.
  *
  * - A file that leaves something open after its last test, or that hangs, is ended with a message
- *   that names what is open. Without it the run would never end.
+ *   that names the open resources. Without it the run would never end.
  * - A file whose loop is empty ends at once. Node frees its environment first otherwise, and 24.21 was seen to turn
  *   there for ever, with a whole processor, after a test that had killed servers with open connections.
  * - What a test forks starts as it would from a program: the runner starts its files with every
@@ -13,7 +13,7 @@ import process from 'node:process'
 import { after, afterEach } from 'node:test'
 import { isMainThread } from 'node:worker_threads'
 
-/** Milliseconds in which what is being closed can finish closing, on a busy machine too. */
+/** Milliseconds in which resources can finish closing, on a busy machine too. */
 const graceAfterTests = 30_000
 /** Milliseconds without the end of a test: longer than one may take. A whole file may take as long as it does. */
 const longestSilence = 900_000

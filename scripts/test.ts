@@ -76,7 +76,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-// Test processes are short: most of their time is compiling what the last one has compiled.
+// Test processes are short: most of their time is compiling the same files again.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
 
 process.chdir(root)
@@ -186,7 +186,7 @@ function processorSeconds(): number | undefined {
   }
 }
 
-/** The ten files that took longest, and what a quick run left out. */
+/** The ten files that took longest, and the files that a quick run left out. */
 function report(): void {
   const slowest = [...measured].toSorted((a, b) => b[1] - a[1]).slice(0, 10)
   if (measured.size > 10) console.log('\nThe slowest files, in seconds')

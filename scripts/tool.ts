@@ -48,7 +48,7 @@ function fileOf(program: string): string {
   return path.join(folder, file)
 }
 
-/** Runs a program of a dependency and collects what it prints. */
+/** Runs a program of a dependency and collects its output. */
 export function runTool(
   program: string,
   args: readonly string[],

@@ -89,7 +89,7 @@ export class Newcomer implements AsyncDisposable {
     return folder
   }
 
-  /** Runs a program of Node there. @throws what it prints when it fails. */
+  /** Runs a program of Node there. @throws its output when it fails. */
   async node(what: string, cwd: string, args: readonly string[], node?: string): Promise<string> {
     const options = { cwd, env: this.env, ...(node !== undefined && { node }) }
     return expectOk(what, await runNode(args, options))

@@ -8,7 +8,7 @@ import { before, test } from 'node:test'
 import { buildPackages } from '../packed.ts'
 import { root } from '../tool.ts'
 
-/** The first Node on the path that is older than 22.18, and not older than what can load our files at all. */
+/** The first Node on the path that is older than 22.18, and new enough to load our files at all. */
 function findOldNode(): string | undefined {
   const folders = [
     ...(process.env['PATH'] ?? '').split(path.delimiter),
