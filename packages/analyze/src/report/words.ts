@@ -19,7 +19,8 @@ export const classWords: Readonly<Record<FindingClass, ClassWords>> = {
   },
   'lifetime-mismatch': {
     title: 'Lifetime mismatch',
-    definition: 'a guard, or a claim on a resource, is released before the end of the work it protects',
+    definition:
+      'a guard, or a claim on a resource, is released before the end of the work it protects',
   },
   'missing-guard': {
     title: 'Missing guard',

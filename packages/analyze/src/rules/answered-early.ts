@@ -174,7 +174,11 @@ function describe(host: Host, write: Access, asked: Suspension, reader: Access):
     steps: [
       { task: 'A', text: `sends and waits: \`${textOf(asked)}\``, at: asked, isCheckpoint: true },
       { task: 'B', text: `the answer arrives: \`${textOf(reader)}\` finds nothing`, at: reader },
-      { task: 'A', text: `writes the entry that the answer needed: \`${textOf(write)}\``, at: write },
+      {
+        task: 'A',
+        text: `writes the entry that the answer needed: \`${textOf(write)}\``,
+        at: write,
+      },
     ],
     window: [0, 2],
     evidence: [

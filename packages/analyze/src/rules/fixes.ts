@@ -315,7 +315,8 @@ export function abortWait(stopper: string, closes: Steps): Fix {
     sketch:
       'await work({ signal: this.controller.signal })\n// in the function that stops: this.controller.abort()',
     closes,
-    tradeoffs: 'Every function in between has to take the signal; the task ends with an AbortError.',
+    tradeoffs:
+      'Every function in between has to take the signal; the task ends with an AbortError.',
     risk: 'medium',
     effort: 'moderate',
   }

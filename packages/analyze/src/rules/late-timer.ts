@@ -117,7 +117,8 @@ export const lateTimerPage: RulePage = {
   name: 'late-timer',
   class: 'stale-reference',
   level: 'warning',
-  summary: 'A timer releases the entry that is registered under a key by then, not the one for which it was started.',
+  summary:
+    'A timer releases the entry that is registered under a key by then, not the one for which it was started.',
   what: `The callback of a timer closes, terminates or releases an entry of a shared container, which it looks
 up by its key when it runs. Another function removes entries of that container and does not clear the timer.`,
   why: `The entry that the timer was started for has ended long ago. A new one has its key, and is ended for

@@ -159,7 +159,11 @@ function describe(
       { task: 'A', text: `${by} gives the old one back: \`${textOf(release)}\``, at: release },
       { task: 'A', text: `and makes a new one: \`${textOf(restart)}\``, at: restart },
       { task: 'B', text: 'the old one has ended: its listener is called', at: site },
-      { task: 'B', text: `changes state that now belongs to the new one: \`${textOf(change)}\``, at: change },
+      {
+        task: 'B',
+        text: `changes state that now belongs to the new one: \`${textOf(change)}\``,
+        at: change,
+      },
     ],
     window: [1, 3],
     evidence: [

@@ -149,7 +149,11 @@ function describe(
           : 'unsubscribes',
         at: site,
       },
-      { task: 'A', text: `delivers the result of the old request: \`${textOf(delivery)}\``, at: delivery },
+      {
+        task: 'A',
+        text: `delivers the result of the old request: \`${textOf(delivery)}\``,
+        at: delivery,
+      },
     ],
     window: [0, 2],
     evidence: [

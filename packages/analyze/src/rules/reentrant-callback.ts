@@ -102,7 +102,8 @@ export const reentrantCallbackPage: RulePage = {
   name: 'reentrant-callback',
   class: 'toctou',
   level: 'warning',
-  summary: 'Between a check and its act a callback runs, and it can call back into the same function at once.',
+  summary:
+    'Between a check and its act a callback runs, and it can call back into the same function at once.',
   what: `Shared state is checked, then an event is emitted or a callback is called, and then the
 state is written, all without a suspension. emit(), dispatchEvent() and calling a callback run other
 code now, not later.`,

@@ -92,7 +92,8 @@ export const sharedRemoteStatePage: RulePage = {
   name: 'shared-remote-state',
   class: 'missing-guard',
   level: 'warning',
-  summary: 'A shared session is set up, and used after a suspension in which other callers set it up too.',
+  summary:
+    'A shared session is set up, and used after a suspension in which other callers set it up too.',
   what: `State on the other side of a shared connection, page or session is set (a database is
 selected, a page is opened), the task is suspended, and then the state is relied upon.`,
   why: `The connection has one current database, one current page. The second task changes it, and the

@@ -340,9 +340,10 @@ function pruneCommand(): Command {
         'says so. Without --yes nothing is removed: it only says what would be.',
     )
     .addOption(
-      new Option('--older-than <age>', 'runs that ended at least this long ago: 12h, 30d, 8w').argParser(
-        parseAge,
-      ),
+      new Option(
+        '--older-than <age>',
+        'runs that ended at least this long ago: 12h, 30d, 8w',
+      ).argParser(parseAge),
     )
     .addOption(new Option('--keep <n>', 'all but the newest n').argParser(parseCount(0)))
     .addOption(

@@ -64,7 +64,9 @@ export class Printer {
           color: this.#choice.color,
           symbols: this.symbols,
           onFailure: (error) =>
-            this.#err.line(`heddle: the live view failed, the run continues: ${formatError(error)}`),
+            this.#err.line(
+              `heddle: the live view failed, the run continues: ${formatError(error)}`,
+            ),
         })
       }
     }

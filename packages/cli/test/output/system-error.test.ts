@@ -28,30 +28,26 @@ const commands: readonly (readonly [args: readonly string[], path: RegExp])[] = 
   [['analyze', fixture('single.ts'), '--baseline', 'base.json', '--write-baseline'], /base\.json/],
 ]
 
-test(
-  'a read-only folder gives a message with the repair, without a stack',
-  { skip },
-  async (t) => {
-    for (const [args, expected] of commands) {
-      await t.test(`heddle ${args.join(' ')}`, () => {
-        const result = spawnSync(
-          process.execPath,
-          ['--conditions=heddle-source', launcher, ...args],
-          {
-            cwd: folder,
-            env: cleanEnv({ HOME: folder }),
-            encoding: 'utf8',
-            ...user,
-          },
-        )
-        assert.ok(result.status === 1 || result.status === 2, `${result.status}: ${result.stderr}`)
-        assert.match(result.stderr, expected)
-        assert.match(result.stderr, /writable|permissions|another place/)
-        assert.doesNotMatch(result.stderr, /^\s+at /m)
-      })
-    }
-  },
-)
+test('a read-only folder gives a message with the repair, without a stack', { skip }, async (t) => {
+  for (const [args, expected] of commands) {
+    await t.test(`heddle ${args.join(' ')}`, () => {
+      const result = spawnSync(
+        process.execPath,
+        ['--conditions=heddle-source', launcher, ...args],
+        {
+          cwd: folder,
+          env: cleanEnv({ HOME: folder }),
+          encoding: 'utf8',
+          ...user,
+        },
+      )
+      assert.ok(result.status === 1 || result.status === 2, `${result.status}: ${result.stderr}`)
+      assert.match(result.stderr, expected)
+      assert.match(result.stderr, /writable|permissions|another place/)
+      assert.doesNotMatch(result.stderr, /^\s+at /m)
+    })
+  }
+})
 
 test('an error that code of the user has met keeps its stack', () => {
   const met = (stack: string): Error =>

@@ -40,18 +40,22 @@ test(
   },
 )
 
-test('run --ui in a terminal: the dashboard does not stay open after a cancel', { skip }, async () => {
-  await using stage = await Stage.open()
-  using terminal = open(stage, `${staged} -- first second:first`)
-  await stage.started('first')
-  await terminal.see(/q cancel/)
-  terminal.type('q')
-  await terminal.see(/cancelling \(key q\)/)
-  await stage.finish('first')
-  await terminal.wrote(/code 130\n/)
-  await terminal.closed()
-  assert.doesNotMatch(terminal.everything, /Ctrl\+C ends it/)
-})
+test(
+  'run --ui in a terminal: the dashboard does not stay open after a cancel',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    using terminal = open(stage, `${staged} -- first second:first`)
+    await stage.started('first')
+    await terminal.see(/q cancel/)
+    terminal.type('q')
+    await terminal.see(/cancelling \(key q\)/)
+    await stage.finish('first')
+    await terminal.wrote(/code 130\n/)
+    await terminal.closed()
+    assert.doesNotMatch(terminal.everything, /Ctrl\+C ends it/)
+  },
+)
 
 test('Q2 run --ui-port: a port that another program has is refused before anything runs', async () => {
   await using stage = await Stage.open()

@@ -35,18 +35,22 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   )
 }
 
-test('S31 a second signal aborts running jobs; the summary says how to resume', { skip }, async () => {
-  await using stage = await Stage.open()
-  using program = start(stage, '--', 'a', 'b')
-  await stage.started('a')
-  program.process.kill('SIGTERM')
-  await program.printed(/cancelling \(SIGTERM\)/)
-  program.process.kill('SIGINT')
-  assert.equal(await program.ended(), 130)
-  assert.match(program.stdout, /aborting 1 job \(SIGINT\)/)
-  assert.match(program.stdout, /cancelled: 1 stopped, 1 skipped/)
-  assert.match(program.stdout, /resume with {3}heddle run .* --resume \S+ -- a b/)
-})
+test(
+  'S31 a second signal aborts running jobs; the summary says how to resume',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    using program = start(stage, '--', 'a', 'b')
+    await stage.started('a')
+    program.process.kill('SIGTERM')
+    await program.printed(/cancelling \(SIGTERM\)/)
+    program.process.kill('SIGINT')
+    assert.equal(await program.ended(), 130)
+    assert.match(program.stdout, /aborting 1 job \(SIGINT\)/)
+    assert.match(program.stdout, /cancelled: 1 stopped, 1 skipped/)
+    assert.match(program.stdout, /resume with {3}heddle run .* --resume \S+ -- a b/)
+  },
+)
 
 test(
   'a third SIGINT ends the process at once, also when a job does not react',

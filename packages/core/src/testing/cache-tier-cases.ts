@@ -137,7 +137,9 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
     await tier.close()
   },
 
-  'T3: changing a parent deletes the entries derived from an earlier version of it': async (open) => {
+  'T3: changing a parent deletes the entries derived from an earlier version of it': async (
+    open,
+  ) => {
     const tier = await open({ maxBytes: ample })
     const of = (version: number): TierWrite => entry('x', { parent: { key: 'parent', version } })
     const all = ['parent', 'of 1', 'of 2', 'of 4', 'other']
@@ -201,17 +203,18 @@ const cases: Record<string, (open: TierFactory) => Promise<void>> = {
     await tier.close()
   },
 
-  'T4: using an entry makes it the youngest, and derived entries are evicted with their parent': async (open) => {
-    const tier = await open({ maxBytes: 100_000 })
-    await tier.write('parent', entry('parent', { version: 1 }))
-    for (const key of ['used', 'a', 'b', 'c', 'd']) await tier.write(key, bytes(18_000))
-    await tier.write('derived', { ...bytes(10), parent: { key: 'parent', version: 1 } })
-    await tier.read('used')
-    await tier.write('last', bytes(20_000))
-    const all = ['parent', 'derived', 'used', 'a', 'b', 'last']
-    assert.deepEqual(await keysOf(tier, all), ['used', 'b', 'last'])
-    await tier.close()
-  },
+  'T4: using an entry makes it the youngest, and derived entries are evicted with their parent':
+    async (open) => {
+      const tier = await open({ maxBytes: 100_000 })
+      await tier.write('parent', entry('parent', { version: 1 }))
+      for (const key of ['used', 'a', 'b', 'c', 'd']) await tier.write(key, bytes(18_000))
+      await tier.write('derived', { ...bytes(10), parent: { key: 'parent', version: 1 } })
+      await tier.read('used')
+      await tier.write('last', bytes(20_000))
+      const all = ['parent', 'derived', 'used', 'a', 'b', 'last']
+      assert.deepEqual(await keysOf(tier, all), ['used', 'b', 'last'])
+      await tier.close()
+    },
 
   'keeps a thousand operations at once apart': async (open) => {
     const tier = await open({ maxBytes: ample })

@@ -189,7 +189,8 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: 'D2: a batch that claims a taken name is refused as a whole, and the refusal names the owner',
+    title:
+      'D2: a batch that claims a taken name is refused as a whole, and the refusal names the owner',
     async run(store) {
       const database = await store.connect()
       const { grants, session } = await ownerOf(database)
@@ -337,8 +338,7 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title:
-      'A5: open jobs are read in the order of their acknowledgement, with all their data',
+    title: 'A5: open jobs are read in the order of their acknowledgement, with all their data',
     async run(store) {
       const [database, reader] = [await store.connect(), await store.connect()]
       const { grants, session } = await ownerOf(database)

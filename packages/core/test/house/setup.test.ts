@@ -231,19 +231,23 @@ test('a broken pinned Node is fetched again', options, async (t) => {
   assert.deepEqual(repository.calls, ['ci', 'node'])
 })
 
-test('S2: if several start at once, one installs and the others wait for it', options, async (t) => {
-  const repository = new Repository(t)
-  const first = repository.start(undefined, 'slow')
-  await first.printed('installing')
-  const others = [repository.start(), repository.start()]
-  await Promise.all(others.map((other) => other.printed('waiting for another setup')))
-  repository.write('go', '')
-  for (const run of await Promise.all([first.ended, ...others.map(({ ended }) => ended)])) {
-    assert.equal(run.stdout, 'ran 42 []\n')
-  }
-  assert.deepEqual(repository.calls, ['ci'])
-  assert.equal(existsSync(repository.path('.setup-lock')), false)
-})
+test(
+  'S2: if several start at once, one installs and the others wait for it',
+  options,
+  async (t) => {
+    const repository = new Repository(t)
+    const first = repository.start(undefined, 'slow')
+    await first.printed('installing')
+    const others = [repository.start(), repository.start()]
+    await Promise.all(others.map((other) => other.printed('waiting for another setup')))
+    repository.write('go', '')
+    for (const run of await Promise.all([first.ended, ...others.map(({ ended }) => ended)])) {
+      assert.equal(run.stdout, 'ran 42 []\n')
+    }
+    assert.deepEqual(repository.calls, ['ci'])
+    assert.equal(existsSync(repository.path('.setup-lock')), false)
+  },
+)
 
 test(
   'S2: the lock of a dead process, and one that was not renewed, are taken over',

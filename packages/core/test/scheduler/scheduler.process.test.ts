@@ -23,11 +23,8 @@ async function play(program: string): Promise<string> {
 
 const skip = process.platform === 'win32' && 'Windows has no such signals'
 
-test(
-  'a run that is kept open keeps the process alive while nothing runs',
-  { skip },
-  async () => {
-    const printed = await play(`
+test('a run that is kept open keeps the process alive while nothing runs', { skip }, async () => {
+  const printed = await play(`
     import { Scheduler } from '@heddle/core'
     const s = new Scheduler({ keepOpen: true })
     process.once('SIGUSR2', () => { s.add('later'); s.close() })
@@ -35,9 +32,8 @@ test(
     const { succeeded } = await s.run((name) => { if (name === 'first') setImmediate(() => console.log('idle')) })
     console.log(succeeded.join())
   `)
-    assert.equal(printed, 'idle\nfirst,later\ncode 0')
-  },
-)
+  assert.equal(printed, 'idle\nfirst,later\ncode 0')
+})
 
 test('a run that is paused keeps the process alive while nothing runs', { skip }, async () => {
   const printed = await play(`

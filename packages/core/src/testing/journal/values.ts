@@ -178,7 +178,8 @@ export const valueCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'values are copied when they are handed in: later changes by the caller are not recorded',
+    title:
+      'values are copied when they are handed in: later changes by the caller are not recorded',
     async run(store) {
       await using journal = await store.open()
       const writer = await openRun(journal, 'r', 'a')

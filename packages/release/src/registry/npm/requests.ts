@@ -100,7 +100,11 @@ export class NpmRequests {
     if (this.#authorization === undefined) return { is: 'unknown' }
     if (!isHeaderValue(this.#authorization)) {
       const problem = `the token of ${this.url} has a character that no request can carry, such as a line break`
-      return { is: 'refused', problem, todo: 'Set it again, without quotes and line breaks around it.' }
+      return {
+        is: 'refused',
+        problem,
+        todo: 'Set it again, without quotes and line breaks around it.',
+      }
     }
     const answer = await this.ask(new URL('-/whoami', this.url).href, 'GET whoami', wait)
     if (answer.status === 401 || answer.status === 403) {

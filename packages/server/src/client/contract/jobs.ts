@@ -82,7 +82,9 @@ export const submitJob = contract({
         expected: '0 (interactive), 1 (usual) or 3 (prefetch)',
       }),
     ),
-    force: Type.Optional(Type.Boolean({ description: 'Compute again, even if a result is stored.' })),
+    force: Type.Optional(
+      Type.Boolean({ description: 'Compute again, even if a result is stored.' }),
+    ),
   }),
   bodySchema: Type.Unknown(),
   responses: { 200: Result, 202: Pending },
@@ -133,7 +135,8 @@ export const Computation = Type.Object(
     waits_for: Type.Optional(Type.String({ description: 'Why it does not run now.' })),
     age_ms: Type.Optional(
       Type.Integer({
-        description: 'Since this server took it; absent for computations that an earlier process took.',
+        description:
+          'Since this server took it; absent for computations that an earlier process took.',
       }),
     ),
   },
@@ -145,7 +148,9 @@ const ComputationList = Type.Object({
   computations: Type.Array(Computation),
   total: Type.Integer(),
   servers_missing: Type.Optional(
-    Type.Integer({ description: 'Servers that did not answer: their computations are not listed.' }),
+    Type.Integer({
+      description: 'Servers that did not answer: their computations are not listed.',
+    }),
   ),
 })
 export type ComputationList = Static<typeof ComputationList>
@@ -153,7 +158,8 @@ export type ComputationList = Static<typeof ComputationList>
 export const listComputations = contract({
   method: 'GET',
   path: '/computations',
-  summary: 'Queued and running computations on all servers with the reasons for waiting, and those that were set aside',
+  summary:
+    'Queued and running computations on all servers with the reasons for waiting, and those that were set aside',
   access: 'viewer',
   body: 'none',
   query: Type.Object({

@@ -140,7 +140,8 @@ export type InventoryView = ResponseBodyOf<typeof readInventory>
 export const listWorkers = contract({
   ...view,
   path: '/fleet/workers',
-  summary: 'Workers of the fleet, with their leases, their speed and the reason why they get nothing',
+  summary:
+    'Workers of the fleet, with their leases, their speed and the reason why they get nothing',
   responses: {
     200: Type.Object({
       workers: Type.Array(

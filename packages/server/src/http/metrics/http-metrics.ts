@@ -70,15 +70,11 @@ export function httpMetrics(options: Omit<AdminOptions, 'rooms'>): readonly Metr
     ...(log === undefined
       ? []
       : [
-          counter(
-            'heddle_log_lines_total',
-            'Lines of the structured log, by outcome.',
-            [
-              { labels: { outcome: 'written' }, value: log.written },
-              { labels: { outcome: 'dropped' }, value: log.dropped },
-              { labels: { outcome: 'failed' }, value: log.failed },
-            ],
-          ),
+          counter('heddle_log_lines_total', 'Lines of the structured log, by outcome.', [
+            { labels: { outcome: 'written' }, value: log.written },
+            { labels: { outcome: 'dropped' }, value: log.dropped },
+            { labels: { outcome: 'failed' }, value: log.failed },
+          ]),
         ]),
     gauge(
       'heddle_draining',
