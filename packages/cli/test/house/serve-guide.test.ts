@@ -42,7 +42,7 @@ test('docs/guide/serve.md: every curl gets the answer printed below it', { skip 
     program.stdout,
     /draining +\(POST \/drain\): \d+ results under way, 0 requests waiting; at most 500 ms/,
   )
-  assert.match(program.stdout, /stopped +work was cut off; what was acknowledged is done after/)
+  assert.match(program.stdout, /stopped +work was cut off; acknowledged jobs run after/)
 
   using again = new Program(['serve', '--port', '0'], { cwd: folder })
   await again.printed(/log +Resuming \d+ acknowledged requests from the last run\./)

@@ -128,7 +128,7 @@ test('a registry that refuses: exit code 1, the reason, the repair', async () =>
   assert.match(stdout, /⊘ @cli\/b@1\.0\.2 +blocked by @cli\/a/)
   assert.match(stdout, /0 of 2 packages on the registry/)
   assert.match(stdout, /Correct the rights or the token/)
-  assert.match(stdout, /Correct what is named above, then release again/)
+  assert.match(stdout, /Correct the faults named above, then release again/)
 })
 
 test('a folder that is not a workspace: exit code 2 and a clear message', async () => {

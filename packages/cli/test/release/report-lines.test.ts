@@ -42,7 +42,7 @@ const failedWith = (stage: Problem['stage'], code: string): PackageReport =>
 
 test('"Run the same command again" is printed only where that may help', () => {
   const again = /Run the same command again/
-  const correct = /Correct what is named above/
+  const correct = /Correct the faults named above/
   for (const each of [
     failedWith('check', 'HDL_TAG_TAKEN'),
     failedWith('check', 'HDL_TAG_BACKWARDS'),
@@ -78,7 +78,7 @@ test('a release that was cancelled is finished by the same command, however far 
   const published = packageReport({ outcome: 'published' })
   const text = textOf([published, packageReport({ outcome: 'blocked' })], { isCancelled: true })
   assert.match(text, /Run the same command again/)
-  assert.doesNotMatch(text, /Correct what is named above/)
+  assert.doesNotMatch(text, /Correct the faults named above/)
 })
 
 test('an empty release says that there is nothing to release', () => {

@@ -100,7 +100,7 @@ test('V2 a store that cannot be written any more: warned of, and it never ends w
   await program.printed(/warning +The store cannot be written: nothing is acknowledged any more/)
   program.process.kill('SIGTERM')
   assert.equal(await program.ended(), 1)
-  assert.match(program.stdout, /stopped +the store could not be written; what was acknowledged may/)
+  assert.match(program.stdout, /stopped +the store could not be written; acknowledged jobs may/)
 })
 
 test('S136 a second server on one store is refused, with the holder', async () => {
