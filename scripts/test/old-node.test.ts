@@ -45,8 +45,13 @@ before(
   { timeout },
 )
 
-// The other entries import node:sqlite, whose absence Node reports before any line of ours runs.
-for (const entry of ['@heddle/core', '@heddle/core/testing']) {
+for (const entry of [
+  '@heddle/core',
+  '@heddle/core/lowlevel',
+  '@heddle/core/testing',
+  '@heddle/server',
+  '@heddle/worker',
+]) {
   test(`import of ${entry} on an old Node ends with the one sentence`, { skip, timeout }, () => {
     const { status, stderr } = runOld(['--input-type=module', '--eval', `import '${entry}'`])
     assert.notEqual(status, 0)

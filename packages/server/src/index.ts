@@ -1,3 +1,5 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it throws on a Node that is too old
+import '@heddle/core'
 export {
   serveJob,
   type ItemInput,

@@ -27,7 +27,7 @@
 import { readFile, realpath, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from '../sqlite/node-sqlite.ts'
 import { HeddleError } from '../errors.ts'
 import { checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { isoTime } from '../kernel/iso-time.ts'

@@ -1,6 +1,6 @@
 /* oxlint-disable node/no-sync -- runs in a thread of the journal, where waiting is what it is for */
 import { existsSync, readFileSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from '../../sqlite/node-sqlite.ts'
 import { lockName } from './file-names.ts'
 import { isProcessAlive } from './session-lock.ts'
 import { isBusy } from './sqlite-error.ts'

@@ -13,7 +13,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from '../../sqlite/node-sqlite.ts'
 import { HeddleError, describe } from '../../errors.ts'
 import type { Durability } from '../journal.ts'
 import { migrate } from './migrate.ts'

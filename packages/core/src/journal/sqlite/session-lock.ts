@@ -13,7 +13,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from '../../sqlite/node-sqlite.ts'
 import { takeLock } from '../../files/exclusive-lock.ts'
 import { writersFolder } from './file-names.ts'
 import { isBusy } from './sqlite-error.ts'

@@ -14,7 +14,7 @@
  */
 import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from '../../../sqlite/node-sqlite.ts'
 import { HeddleError } from '../../../errors.ts'
 import { holdLock, type HeldLock } from '../../../files/exclusive-lock.ts'
 import { makeFolderNow } from '../../../files/make-folder.ts'
