@@ -27,6 +27,7 @@ import { areOpen, labelsOf, listRuns, storedStatesIn, storedStatesOf } from '../
 import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { Remembered } from '../remembered.ts'
+import { sizesOf } from './sizes.ts'
 import { elapsedOf, entryOf, Kind, nodesOf, type HistoryRow } from '../rows.ts'
 
 /** Rows that are read and taken in together: about 1 ms on the loop. */
@@ -38,11 +39,7 @@ const resultsPage = 64
 const chunksPage = 8
 
 const runsPage = 100
-const sizesPage = 500
-
-/** Rows of a run that are weighed in one statement: of many runs, then of one. */
-const rowsOfMany = 1_000
-const rowsOfOne = 50_000
+const prunablePage = 500
 
 /** Runs of which it is remembered how many nodes are in which state. */
 const rememberedRuns = 8
@@ -280,7 +277,7 @@ export class PostgresReader {
       nextPage: async () => {
         const records = await this.#runRecords('r.run < $1 ORDER BY r.run DESC LIMIT $2', [
           before,
-          sizesPage,
+          prunablePage,
         ])
         before = records.at(-1)?.run ?? before
         return records.map((record) => {
@@ -289,70 +286,14 @@ export class PostgresReader {
           return { run, period, epoch, startedAt, ...end, state: journaledState(record), record }
         })
       },
-      bytesOf: (runs) => this.#bytesOf(runs),
+      bytesOf: (runs) =>
+        sizesOf(runs, (statement, parameters) => this.#call(statement, parameters)),
       summariesOf: async (runs) => {
         const summaries: RunSummary[] = []
         for (const { record } of runs) summaries.push(summaryOf(record, await this.counts(record)))
         return summaries
       },
     }
-  }
-
-  /** Rows and results in slices: one statement for a run of millions of rows would take longer than a call may. */
-  async #bytesOf(runs: readonly RunPlace[]): Promise<readonly number[]> {
-    const bytes = new Map<number, number>()
-    const add = (run: number, size: number): void => {
-      bytes.set(run, (bytes.get(run) ?? 0) + size)
-    }
-    const beside = await this.#call<[string, string]>(
-      `SELECT r.run,
-          (SELECT coalesce(sum(octet_length(body)), 0) FROM @.chunk c
-            WHERE c.run = r.run AND c.period = r.period)
-          + (SELECT coalesce(sum(bytes), 0) FROM @.artifact_budget b WHERE b.run = r.id)
-        FROM @.run r WHERE r.run = ANY ($1)`,
-      [runs.map(({ run }) => run)],
-    )
-    for (const [run, size] of beside) add(Number(run), Number(size))
-    let open = runs.map(({ run, period }) => ({ run, period, after: 0 }))
-    for (let rows = rowsOfMany; open.length > 0; rows = rowsOfOne) {
-      // The few that are large follow one by one.
-      const slice = rows === rowsOfMany ? open : open.slice(0, 1)
-      const left = open.slice(slice.length)
-      for (const { last, size, count, ...place } of await this.#weigh(slice, rows)) {
-        add(place.run, size)
-        if (count === rows) left.unshift({ ...place, after: last })
-      }
-      open = left
-    }
-    return runs.map(({ run }) => bytes.get(run) ?? 0)
-  }
-
-  /** The size of the next rows of each run. */
-  async #weigh(places: readonly (RunPlace & { readonly after: number })[], most: number) {
-    const rows = await this.#call<[string, number, number, string | null, string]>(
-      `SELECT p.run, p.period, s.count, s.last, s.bytes
-          + (SELECT coalesce(sum(32 + coalesce(octet_length(v.body), 0)), 0) FROM @.result v
-            WHERE v.run = p.run AND v.period = p.period AND v.position > p.after AND v.position <= s.last)
-        FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) p (run, period, after),
-          LATERAL (SELECT count(*)::integer AS count, max(position) AS last,
-              coalesce(sum(64 + coalesce(octet_length(detail), 0)), 0) AS bytes
-            FROM (SELECT h.position, h.detail FROM @.history h
-              WHERE h.run = p.run AND h.period = p.period AND h.position > p.after
-              ORDER BY h.position LIMIT $4) h) s`,
-      [
-        places.map(({ run }) => run),
-        places.map(({ period }) => period),
-        places.map(({ after }) => after),
-        most,
-      ],
-    )
-    return rows.map(([run, period, count, last, size]) => ({
-      run: Number(run),
-      period,
-      count,
-      last: Number(last ?? 0),
-      size: Number(size),
-    }))
   }
 
   async countRows({ run, period }: RunPlace): Promise<CopiedRows> {
