@@ -412,7 +412,7 @@ export class JournalReader {
         from,
         upTo,
       )
-      if (slice?.last == null) break
+      if (slice === undefined || slice.last === null) break
       bytes += slice.bytes + this.#valueBytes(run, from, slice.last)
       from = slice.last
       await this.#pause()

@@ -336,7 +336,9 @@ class SqliteJournal implements Journal {
     await this.#repeat(signal, async () => {
       const slice = left.slice(-prunedAtOnce).reverse()
       await Promise.all(
-        slice.map(({ summary }) => summary && this.artifacts.markRemoval(summary.id)),
+        slice.flatMap(({ summary }) =>
+          summary === undefined ? [] : this.artifacts.markRemoval(summary.id),
+        ),
       )
       const numbers = slice.map(({ run }) => run)
       const { done = 0 } = (await side.change({ prune: 'rows', runs: numbers })) as PruneAnswer
