@@ -27,7 +27,7 @@ export const usage = `Usage: npm run -s bench -- <suite> [--json] [--quick] [--o
 
 Example: npm run -s bench -- engine --only chain`
 
-/** Throws a TypeError that says what is wrong. */
+/** Throws a TypeError that names the fault. */
 export function parseArguments(args: readonly string[]): Arguments {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -4,7 +4,7 @@ import type { Observation, Observed } from './row.ts'
 /** Characters. Longer texts are printed below the table. */
 const widestCell = 24
 
-/** What was seen: a line for each value, a column for each entrant, long texts below. */
+/** The observations: a line for each value, a column for each entrant, long texts below. */
 export function renderObserved(observed: Readonly<Record<string, Observation>>): string[] {
   const entrants = Object.entries(observed).map(([name, each]) => ({ name, cells: flatten(each) }))
   if (entrants.length === 0) return []

@@ -21,11 +21,11 @@ export interface Figures {
   readonly value: number
   /** Those that the row lists in `also`, by name. */
   readonly also: Readonly<Record<string, number>>
-  /** What happened, where that says more than the figure. */
+  /** An observation, where it says more than the figure. */
   readonly observed?: Observation
 }
 
-/** What was seen, for people and programs: texts longer than a few words are printed below the table. */
+/** Observations, for people and programs: texts longer than a few words are printed below the table. */
 export interface Observation {
   readonly [name: string]: Observed
 }
@@ -56,7 +56,7 @@ export interface Entrant {
   readonly children?: number
   readonly rounds?: number
   readonly warmUpSize?: number
-  /** What must be there besides Node: see {@link Surroundings}. */
+  /** The requirements besides Node: see {@link Surroundings}. */
   readonly needs?: readonly string[]
   /** Printed with the row. */
   readonly note?: string
@@ -67,7 +67,7 @@ export type Measure = 'rate' | 'latency'
 
 /** A figure that comes from the same rounds as the row's own. In the results it is a row of its own. */
 export interface ExtraFigure {
-  /** What the round calls it; the row's name goes before it. */
+  /** The round's own name; the row's name goes before it. */
   readonly name: string
   readonly measure: Measure
   readonly unit: string
@@ -99,7 +99,7 @@ export interface Suite {
   readonly name: string
   readonly summary: string
   readonly rows: readonly Row[]
-  /** Makes what entrants need, as far as it can be had. Called once, with what the played rows need. */
+  /** Makes the surroundings of entrants, as far as possible. Called once, with the requirements of the played rows. */
   readonly surround?: (
     needs: ReadonlySet<string>,
     options: SurroundOptions,
@@ -107,7 +107,7 @@ export interface Suite {
 }
 
 export interface SurroundOptions {
-  /** May install what changes the machine. */
+  /** May install packages on the machine. */
   readonly install: boolean
   /** Must not fetch anything. */
   readonly offline: boolean
@@ -118,13 +118,13 @@ export interface SurroundOptions {
 export interface Surroundings extends AsyncDisposable {
   /** Added to the environment of the children. */
   readonly environment: Readonly<Record<string, string>>
-  /** What is not there, and why. An entrant that needs it is not played. */
+  /** Missing requirements, with the reasons. An entrant that needs one is not played. */
   readonly missing: ReadonlyMap<string, string>
   /** Printed with every row. */
   readonly notes: readonly string[]
 }
 
-/** What one child found out. Times are in milliseconds. */
+/** The report of one child. Times are in milliseconds. */
 export interface ChildReport {
   readonly values: readonly number[]
   /** Keyed by name. */
@@ -160,9 +160,9 @@ export interface MeasuredRow {
   readonly floor?: number
   /** Ours against the floor, oriented like `ratio`. */
   readonly floorRatio?: number
-  /** Median over rounds of the longest gap of the floor's loop: what the machine itself does to a loop. */
+  /** Median over rounds of the longest gap of the floor's loop: the machine's own effect on a loop. */
   readonly floorLoopGapMs?: number
-  /** Median over rounds of what the collector took of it. */
+  /** Median over rounds of the collector's share of it. */
   readonly floorCollectorMs?: number
   /** Median over rounds of the longest gap of the loop during the round. */
   readonly loopGapMs: number | null
@@ -171,7 +171,7 @@ export interface MeasuredRow {
   /** Median and worst over rounds of the longest gap when the collector's pauses are taken off each gap. */
   readonly loopGapOwnMs: number | null
   readonly loopGapOwnWorstMs: number | null
-  /** Median over rounds of what the collector took of the longest gap. */
+  /** Median over rounds of the collector's share of the longest gap. */
   readonly collectorMs: number | null
   /** Median over children of the peak resident memory. */
   readonly rssMb: number | null

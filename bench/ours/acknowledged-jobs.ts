@@ -9,7 +9,7 @@ const program = fileURLToPath(new URL('serve-child.ts', import.meta.url))
 
 /** A server that answers each job with 202 as soon as it is durable. */
 export interface AckServer extends AsyncDisposable {
-  /** Submits so many jobs, `inFlight` at a time, each with an input of its own. */
+  /** Submits this many jobs, `inFlight` at a time, each with an input of its own. */
   submit(count: number, inFlight: number): Promise<void>
   /** Milliseconds of CPU that the server has used, all threads; undefined where the system does not say. */
   cpu(): number | undefined
@@ -17,7 +17,7 @@ export interface AckServer extends AsyncDisposable {
   waitDone(): Promise<void>
 }
 
-/** @param servers On one store: all jobs are submitted to the first, which forwards what others own. */
+/** @param servers On one store: all jobs are submitted to the first, which forwards those that others own. */
 export async function startAckServer(store: string, servers = 1): Promise<AckServer> {
   const children = Array.from({ length: servers }, () =>
     spawn(process.execPath, ['--conditions=heddle-source', program, store], {

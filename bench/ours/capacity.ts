@@ -4,7 +4,7 @@ import { startServer } from '@heddle/server'
 import { parse, spin } from './capacity-jobs.ts'
 
 /**
- * Describes `nodes` empty nodes with so many keys, one at a time for each, 64 at once. The function that it
+ * Describes `nodes` empty nodes with this many keys, one at a time for each, 64 at once. The function that it
  * returns runs them and answers with the milliseconds that took.
  */
 export function describeKeys(nodes: number, keys: number): () => Promise<number> {

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** Resolves with what it printed. *Cancellation*: none, it ends by itself. */
+/** Resolves with its output. *Cancellation*: none, it ends by itself. */
 export function runChild(name: string, ...args: readonly string[]): Promise<string> {
   const program = fileURLToPath(new URL(name, import.meta.url))
   return new Promise((resolve, reject) => {

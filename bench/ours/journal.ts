@@ -4,7 +4,7 @@ import type { OpenLedger, Step } from '../suites/journal/contract.ts'
 
 const states = ['ready', 'running', 'succeeded'] as const
 
-/** What a node returns: kept with its success. */
+/** The result of a node: kept with its success. */
 const result = 1
 
 export const ledger: OpenLedger = async (address, durability) => {

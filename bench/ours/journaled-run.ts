@@ -13,7 +13,7 @@ const nodesPerTurn = 2_000
 
 const given = job({ name: 'given' }, (input: { readonly number: number }) => input.number)
 
-/** What nodes are given: nothing, or a small object each. */
+/** The inputs of nodes: nothing, or a small object each. */
 export type FlowInputs = 'none' | 'recorded' | 'not recorded'
 
 async function graphOf({ names, after }: Shape, inputs: FlowInputs): Promise<Graph> {

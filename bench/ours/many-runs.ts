@@ -39,7 +39,7 @@ async function writeTemplates(journal: Journal): Promise<void> {
   await writer[Symbol.asyncDispose]()
 }
 
-/** Makes a store of so many finished runs at the address; `older` of them started five weeks ago. */
+/** Makes a store of this many finished runs at the address; `older` of them started five weeks ago. */
 export async function fillStore(address: string, count: number, older = count / 2): Promise<void> {
   {
     await using journal = await openJournal(address)

@@ -4,7 +4,7 @@ import { openJournal } from '@heddle/core/lowlevel'
 import { runChild } from './child-process.ts'
 import { numbers } from '../suites/map/conditions.ts'
 
-/** A map over so many numbers. */
+/** A map over this many numbers. */
 export function mapOf(
   size: number,
   window: number,

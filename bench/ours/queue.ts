@@ -3,7 +3,7 @@ import { concurrency } from '../suites/engine/conditions.ts'
 import type { PlayBounded } from '../suites/engine/contract.ts'
 import { inSlices } from '../suites/engine/slices.ts'
 
-/** A bounded queue and as many loops as may run at once: nothing is kept of what is done. */
+/** A bounded queue and as many loops as may run at once: results are not kept. */
 export const bounded: PlayBounded = async (items, task) => {
   const queue = new Queue<number>({ capacity: 1024 })
   const loop = async () => {

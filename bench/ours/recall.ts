@@ -1,4 +1,4 @@
-/** Ours in the rows about a recall: what a server reads of acknowledged jobs when it starts. */
+/** Ours in the rows about a recall: a server's reads of acknowledged jobs when it starts. */
 import { randomUUID } from 'node:crypto'
 import {
   AcknowledgedJobs,

@@ -20,7 +20,7 @@ class Counter {
   }
 }
 
-/** What the row reports as ours: two retries, the ten-minute timeout and an observer of every event. */
+/** The options of our own row: two retries, the ten-minute timeout and an observer of every event. */
 export const observed: PlayGraph = async (shape, task, built) => {
   const counter = new Counter()
   const scheduler = new Scheduler({ concurrency, retries: 2, observer: counter.observe })

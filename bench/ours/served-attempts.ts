@@ -31,7 +31,7 @@ export async function quickJob(isBeside: boolean, count: number): Promise<() => 
     await answer.arrayBuffer()
     return answer
   }
-  // The first request opens the connection and loads what is loaded late.
+  // The first request opens the connection and loads lazily loaded modules.
   await post('quick?wait=60000', -1)
   return async () => {
     await using _stopped = server

@@ -19,7 +19,7 @@ const packages = [
 /** Debian's packages are those of Debian's Python; the first one in the path may be another. */
 const pythons = ['/usr/bin/python3', 'python3'] as const
 
-/** A program that says where it listens on standard output, and what it has used for each line on standard input. */
+/** A program that prints its address on standard output, and its usage for each line on standard input. */
 export interface PythonServer extends AsyncDisposable {
   readonly url: string
   usage(): Promise<{ readonly cpuUs: number; readonly rss: number }>

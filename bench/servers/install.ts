@@ -20,7 +20,7 @@ export function obstacle(): string | undefined {
   return undefined
 }
 
-/** Installs Debian packages. Rejects with the end of what apt-get said. */
+/** Installs Debian packages. Rejects with the end of apt-get's output. */
 export async function installPackages(names: readonly string[]): Promise<void> {
   using _policy = forbidStarts()
   await aptGet(['update'])

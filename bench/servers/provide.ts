@@ -9,12 +9,12 @@ export type Server = keyof typeof packageOf
 export const serverNames = Object.keys(packageOf) as Server[]
 
 export interface ProvideOptions {
-  /** Installs what is missing, where that is possible. */
+  /** Installs missing programs, where that is possible. */
   readonly install: boolean
   readonly onProgress: (line: string) => void
 }
 
-/** Looks for the programs of servers. The answer has those that are not there, each with what to do. */
+/** Looks for the programs of servers. The answer has those that are not there, each with the repair. */
 export async function provideServers(
   wanted: readonly Server[],
   { install, onProgress }: ProvideOptions,

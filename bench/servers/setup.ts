@@ -3,7 +3,7 @@
  *
  *     node bench/servers/setup.ts [--install]
  *
- * Exit code 0: all are there; 1: some are not, and what to do about it.
+ * Exit code 0: all are there; 1: some are not, and the repair.
  */
 import { parseArgs } from 'node:util'
 import { findProgram } from '@heddle/test-servers'

@@ -89,7 +89,7 @@ test('a tally takes the rate until the last acknowledgement, and percentiles of 
   assert.ok(also['p99']! >= 100_000)
 })
 
-/** A queue that has its jobs done a turn later, and remembers what it was asked for. */
+/** A queue that has its jobs done a turn later, and records its calls. */
 function fakeQueue(): { open: OpenQueue; calls: number[][]; peak: () => number } {
   const calls: number[][] = []
   let open = 0

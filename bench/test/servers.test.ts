@@ -1,4 +1,4 @@
-/** Servers end with whoever started them, however that ends. */
+/** Servers end with the process that started them, however that ends. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

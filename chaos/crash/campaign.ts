@@ -109,7 +109,7 @@ class KilledRun {
   readonly #effects: string
   readonly #expected: ReadonlyMap<string, Expected>
   readonly #acknowledged = new Set<string>()
-  /** What was in the journal after the last life. */
+  /** The rows of the journal after the last life. */
   #rows: readonly string[] = []
   #recorded: ReadonlySet<string> = new Set()
   #effectsSeen = 0

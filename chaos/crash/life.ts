@@ -12,7 +12,7 @@ const program = path.join(import.meta.dirname, 'child.ts')
 const longestSilence = 60_000
 
 export interface LifeOptions {
-  /** Killed from outside once it has acknowledged so many nodes. */
+  /** Killed from outside once it has acknowledged this many nodes. */
   readonly killAfter?: number
 }
 

@@ -191,7 +191,7 @@ class Simulation {
     this.#heap.push({ due: this.#now + wait, worker, kind, life: worker.life })
   }
 
-  /** In ticks: calls that are due in one happen at its end, as if the network had taken so long. */
+  /** In ticks: calls that are due in one happen at its end, as if the network had taken that time. */
   async #advance(ms: number): Promise<void> {
     const until = this.#now + ms
     while (this.#now < until) {

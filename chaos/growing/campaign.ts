@@ -299,7 +299,7 @@ class KilledRun {
   }
 }
 
-/** What has not ended, and the last rows. */
+/** The unfinished parts of a run, and the last rows. */
 async function describeOpen(journal: Journal): Promise<string> {
   const [run] = await journal.runs({ key: 'growing', limit: 1 })
   if (run === undefined) return 'there is no run'

@@ -1,5 +1,6 @@
 /**
- * `npm run test:chaos -- many-steps --steps 1000000`: a job makes so many steps, is cut off in the middle, and is resumed.
+ * `npm run test:chaos -- many-steps --steps 1000000`: a job makes this many steps, is cut off in the middle, and is
+ * resumed.
  *
  * No step may run twice, and memory must not grow with their number (G1, G3).
  */

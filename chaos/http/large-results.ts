@@ -33,7 +33,7 @@ interface JobReport {
   /** Milliseconds until the last caller had everything, from the first request on. */
   readonly ms: number
   readonly longestGapMs: number
-  /** The last gaps of at least {@link watched} ms: how long, and what held the loop. */
+  /** The last gaps of at least {@link watched} ms: their length, and the cause. */
   readonly gaps: readonly string[]
   /** Gaps in which the machine had no processor for the loop: they are in no other figure. */
   readonly starved: number

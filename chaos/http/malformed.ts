@@ -41,7 +41,7 @@ export interface MalformedReport {
   readonly left: { readonly connections: number; readonly bodies: number; readonly works: number }
   /** Memory of the process. `warm` is after a tenth of the requests. */
   readonly memoryMiB: { readonly before: number; readonly warm: number; readonly after: number }
-  /** After a collection, at the start and after each tenth of the requests: what something holds. */
+  /** After a collection, at the start and after each tenth of the requests: memory that is still held. */
   readonly keptMiB: Readonly<Record<keyof Kept, readonly number[]>>
 }
 
@@ -217,7 +217,7 @@ async function reachedRoutes(server: Served): Promise<number> {
 
 type Look = Awaited<ReturnType<Served['look']>>
 
-/** What the server reports after the last answers: connections end a moment later. */
+/** The server's report after the last answers: connections end a moment later. */
 async function settled(server: Served): Promise<Look> {
   for (let looks = 0; ; looks++) {
     const look = await server.look()

@@ -10,7 +10,7 @@ export interface Served extends AsyncDisposable {
   /** Resolves with the code or the signal when it has ended. */
   readonly ended: Promise<string>
   kill(signal: 'SIGKILL' | 'SIGTERM'): void
-  /** What the server says about itself, with its memory in bytes. */
+  /** The server's own report, with its memory in bytes. */
   look(): Promise<Look>
   /** After a collection: remaining memory is held by something. */
   collect(): Promise<Kept>

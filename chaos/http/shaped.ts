@@ -169,7 +169,7 @@ function bodyOf(contract: Contract, random: Random): string | undefined {
   return chance(0.05) ? text.slice(0, Math.floor(random.next() * text.length)) : text
 }
 
-/** What of JSON Schema the contracts use. */
+/** The part of JSON Schema that the contracts use. */
 interface Schema {
   readonly type?: string
   readonly properties?: Readonly<Record<string, Schema>>

@@ -2,9 +2,9 @@
  * Ordinary submits beside senders of one byte per second.
  *
  * A third of the senders is slow in the head, the rest in the body. Half of them are deaf: they ignore the server's
- * answers, close nothing, and continue to send until the system reports that the other end is gone. Whoever loses its
- * connection comes back a second later, so that there are always about as many. Ordinary clients submit from the same
- * address, each with a connection of its own: half of them send head and body together, half in two packets.
+ * answers, close nothing, and continue to send until the system reports that the other end is gone. A sender that loses
+ * its connection comes back a second later, so that there are always about as many. Ordinary clients submit from the
+ * same address, each with a connection of its own: half of them send head and body together, half in two packets.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -44,7 +44,7 @@ export interface KillReleasesReport {
   readonly problems: string[]
 }
 
-/** What a life talks to. */
+/** The servers that a life calls. */
 interface Servers {
   readonly proxy: FaultProxy
   readonly forge: ForgeStandIn

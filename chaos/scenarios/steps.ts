@@ -22,7 +22,7 @@ export function makeSteps(count: number, bytes = 1_000): Steps {
   return { graph, ran }
 }
 
-/** Results must be what makeSteps() made. */
+/** Results must equal those made by makeSteps(). */
 export function resultOf(name: string, bytes = 1_000): string {
   return name.padEnd(bytes, '.')
 }

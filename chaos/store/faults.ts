@@ -1,4 +1,4 @@
-/** What goes wrong: one function for each kind. Each resolves when all shards have an owner again. */
+/** The faults: one function for each kind. Each resolves when all shards have an owner again. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '@heddle/core/lowlevel'
 import { noteMember } from './audit.ts'

@@ -26,7 +26,7 @@ test('S83: a run that is killed again and again ends with one success for each n
   assert.equal(counts.successes, counts.nodes)
   assert.deepEqual([counts.startedAgain, counts.lost], [0, 0])
   assert.equal(counts.effects, counts.nodes + counts.repeated)
-  // Kept when something is wrong: it says what.
+  // Kept when something is wrong, as evidence.
   rmSync(folder, { recursive: true, force: true })
 })
 

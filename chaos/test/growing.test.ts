@@ -18,7 +18,7 @@ test('G3, G9: a growing run that is killed again and again finishes; nothing fin
   assert.ok(report.kills >= 4)
   assert.deepEqual([report.startedAgain, report.lost], [0, 0])
   assert.equal(report.signals, 6 * report.runs)
-  // Kept when something is wrong: it says what.
+  // Kept when something is wrong, as evidence.
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startServer } from '@heddle/server'
 import * as jobs from './jobs.ts'
 
-/** So many rounds that somebody has to give up first. */
+/** Enough rounds for one side to give up first. */
 const endless = 1e9
 
 const say = (what: string, text: string): void => console.log(`${what.padEnd(12)} ${text}`)
@@ -100,7 +100,8 @@ say(
   `work under way: ${server.stats().works}, disconnected: ${server.stats().registry.outcomes.disconnected}`,
 )
 
-// The quick plot is likely followed by a look at the others: five seconds later they are computed, when there is room.
+// The quick plot is likely followed by requests for the others: five seconds later they are computed, when there is
+// room.
 await until(() => server.stats().prefetch.started === 1 && server.stats().works === 0)
 const rest = await submit('', grace)
 say(

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { Graph, job } from '@heddle/core'
 import { makePage, makeThumbnail, type Photo } from './jobs.ts'
 
-/** Stands for a look into a folder of photos: how many there are is known at run time. */
+/** Stands for reading a folder of photos: their number is known at run time. */
 const listPhotos = job(
   { name: 'list' },
   async ({ folder, count }: { folder: string; count: number }): Promise<Photo[]> => {

@@ -98,7 +98,7 @@ async function fetchPackage(
   await run('tar', '-xzf', archive, '--strip-components=1')
   await rm(path.join(folder, archive))
   if (types === undefined) return
-  // Only what its types need: not what it is built and tested with.
+  // Only the packages that its types need, not those it is built and tested with.
   await writeFile(
     path.join(folder, 'package.json'),
     JSON.stringify({ name, version, private: true, dependencies: types }),

@@ -1,4 +1,4 @@
-/** What is around the analyze suite: the code that is analysed, and installed peers. */
+/** The surroundings of the analyze suite: the analysed code, and installed peers. */
 import { installPeers } from '../../servers/install-peers.ts'
 import type { SurroundOptions, Surroundings } from '../../harness/row.ts'
 import { provideCorpus } from './corpus.ts'

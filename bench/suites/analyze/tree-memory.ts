@@ -21,7 +21,7 @@ export class TreeMemory {
   stop(): number {
     Atomics.store(this.#words, 1, 1)
     Atomics.notify(this.#words, 1)
-    // A run may be over before the first look.
+    // A run may be over before the first sample.
     return Math.max(Atomics.load(this.#words, 0), process.resourceUsage().maxRSS) / 1024
   }
 }

@@ -26,7 +26,7 @@ export interface CacheValue {
 /** Looks into a cache that holds all keys of the row; answers synchronously. */
 export type Lookup = (key: string) => CacheValue | undefined
 
-/** Opens an empty cache that calls `load` for what it does not hold. */
+/** Opens an empty cache that calls `load` for missing keys. */
 export type OpenShared = (
   load: (key: string) => Promise<CacheValue>,
 ) => Promise<(key: string) => Promise<CacheValue | undefined>>

@@ -36,7 +36,7 @@ export const asyncAutoAt10k: Effort = {
 const ours = () => import('../../ours/scheduler.ts')
 const effect = () => import('../../peers/effect.ts')
 
-/** Everyone who can play a graph. */
+/** The peers that can play a graph. */
 const library = {
   heddle: ['ours', async () => (await ours()).observed],
   'heddle plain': ['variant', async () => (await ours()).plain],

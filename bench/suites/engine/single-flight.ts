@@ -2,7 +2,7 @@ import type { Contender, Entrant, Row } from '../../harness/row.ts'
 import { load } from './cache-row.ts'
 import type { OpenShared } from './contract.ts'
 
-/** Callers that ask for the same missing key at once: one computation, so many answers. */
+/** Callers that ask for the same missing key at once: one computation, one answer for each. */
 const callers = 100
 
 function sharedContender(open: OpenShared): Contender {

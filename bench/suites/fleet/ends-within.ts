@@ -1,4 +1,7 @@
-/** Rejects when a wait takes longer than so many milliseconds: a run of the bench ends with a result or with an error that says where. */
+/**
+ * Rejects when a wait takes longer than this many milliseconds: a run of the bench ends with a result or with an error
+ * that says where.
+ */
 export async function endsWithin<T>(ms: number, what: string, wait: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {

@@ -148,7 +148,7 @@ export class Load {
     this.#timer = setInterval(() => this.#drain(), 1)
   }
 
-  /** Forgets what was measured so far; leases and units stay counted. */
+  /** Forgets the measurements so far; leases and units stay counted. */
   reset(): void {
     for (const latency of this.#latency.values()) latency.reset()
     this.#since = performance.now()
@@ -186,7 +186,7 @@ export class Load {
     for (const { wire } of this.#workers) if (Math.random() < part) wire.cut()
   }
 
-  /** From now on notes when workers get their first answer: for what follows an outage. */
+  /** From now on records when workers get their first answer after an outage. */
   watchReturn(): void {
     this.#watchFrom = performance.now()
     this.#seenBack = new Set()
@@ -212,7 +212,7 @@ export class Load {
     }
   }
 
-  /** Sends nothing new; resolves when what is under way was answered, also what has to be sent again. */
+  /** Sends nothing new; resolves when calls under way were answered, repeated ones too. */
   async settle(): Promise<void> {
     this.#isOver = true
     const until = performance.now() + settleWithin

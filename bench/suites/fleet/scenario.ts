@@ -38,10 +38,10 @@ export interface ScenarioReport {
   readonly rssMb: number
   readonly commitsPerSecond: number
   readonly rowsPerSecond: number
-  /** What the servers say at the end. */
+  /** The counts of the servers at the end. */
   readonly serverHeld: number
   readonly serverUnits: number
-  /** What the workers say then. */
+  /** The counts of the workers then. */
   readonly workerHeld: number
   readonly workerUnits: number
   /** Leases and units are the same on both sides. */

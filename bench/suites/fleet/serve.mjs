@@ -1,6 +1,6 @@
 /**
- * The server that is loaded, in a process of its own: `serve.mjs STORE PORT`. Says by IPC where it is and what it used. JavaScript, so that
- * with `--built` nothing in it is stripped of types.
+ * The server that is loaded, in a process of its own: `serve.mjs STORE PORT`. Reports its address and its usage by IPC.
+ * JavaScript, so that with `--built` nothing in it is stripped of types.
  */
 import { job } from '@heddle/core'
 import { startServer } from '@heddle/server'

@@ -21,7 +21,7 @@ export interface Usage {
   readonly rss: number
 }
 
-/** A server under load, whoever wrote it. */
+/** A server under load, of any maker. */
 export abstract class LoadedServer implements AsyncDisposable {
   host = ''
   port = 0

@@ -16,9 +16,9 @@ function contenderOf(prepare: Prepare): Contender {
 }
 
 /**
- * A row whose figure is `loopGapMs`. `unit` is what a second of it is counted in.
+ * A row whose figure is `loopGapMs`. `unit` is the unit of its seconds.
  *
- * The floor does the same work with nothing but Node: what its gap shows is the machine and the
+ * The floor does the same work with nothing but Node: its gap shows the machine and the
  * collector.
  */
 export function gapRow(

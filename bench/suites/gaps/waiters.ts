@@ -9,7 +9,7 @@ export const rows = [
     async () => (await import('../../ours/gaps.ts')).abort,
     async () => (await import('./floor.ts')).abort,
   ),
-  // Callers that wait for one event, and whose deadlines pass at one moment: what a service sees that stalls.
+  // Callers that wait for one event, and whose deadlines pass at one moment: as in a service that stalls.
   gapRow(
     'deadlines of 100k waiters',
     'waiters/s',

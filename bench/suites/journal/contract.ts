@@ -1,4 +1,4 @@
-/** What takes part in the rows of the journal: ours, the floor, and libraries that keep jobs. */
+/** The entrants of the rows of the journal: ours, the floor, and libraries that keep jobs. */
 
 /**
  * What an acknowledged transition survives. Everyone is set to the nearest that it has:

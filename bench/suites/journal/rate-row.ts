@@ -11,7 +11,7 @@ async function fileName(): Promise<string> {
   return path.join(await workFolder(), 'journal.db')
 }
 
-/** How many changes become durable in a second when so many are under way at once. */
+/** How many changes become durable in a second when this many are under way at once. */
 export function rateRow(durability: Durability, inFlight: number): Row {
   const ours = async (waits: Waits) => {
     const { ledger } = await import('../../ours/journal.ts')

@@ -1,4 +1,4 @@
-/** What is around the suites of the journal and the store: a folder on a real disk, installed peers, servers. */
+/** The surroundings of the suites of the journal and the store: a folder on a real disk, installed peers, servers. */
 import { statfs } from 'node:fs/promises'
 import { openKeeper, startPostgres, type Keeper } from '@heddle/test-servers'
 import type { SurroundOptions, Surroundings } from '../../harness/row.ts'

@@ -6,7 +6,7 @@ export const cpuFigure = 'CPU per transition'
 /** Times that are kept: enough for a p99, few enough to cost nothing. */
 const keptTimes = 100_000
 
-/** Counts what was acknowledged in a round that lasts for a time. */
+/** Counts acknowledged changes in a round of fixed duration. */
 export class Tally {
   readonly #start = performance.now()
   readonly #end: number
@@ -25,7 +25,7 @@ export class Tally {
     return this.#last >= this.#end
   }
 
-  /** So many changes are durable now; the wait for them began at `since`. */
+  /** This many changes are durable now; the wait for them began at `since`. */
   acknowledge(changes: number, since: number): void {
     this.#last = performance.now()
     this.#count += changes

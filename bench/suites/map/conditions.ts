@@ -2,7 +2,7 @@
 export const elements = 1_000_000
 export const window = 100
 
-/** What libraries that write each step on its own play of it: about half a minute. */
+/** How many elements libraries that write each step on its own play: about half a minute. */
 export const slowPeerElements = 10_000
 
 export function* numbers(size: number): Generator<number, void, undefined> {

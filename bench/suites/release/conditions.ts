@@ -1,4 +1,4 @@
-/** The workspace that every tool publishes, what goes wrong, and what the model of a registry does. */
+/** The workspace that every tool publishes, the faults, and the model of a registry. */
 import type { FaultRule } from '@heddle/release/testing'
 
 /** a ◀─ b ◀─ c and d ◀─ e, by letter. */

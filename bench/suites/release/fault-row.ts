@@ -25,7 +25,7 @@ export function faultRow(fault: Fault): Row {
     warmUpSize: size,
     rounds: 1,
     children: 1,
-    // The case ends its commands itself; a minute for what is looked at in between.
+    // The case ends its commands itself; a minute for the checks in between.
     limitMs: caseLimit + 60_000,
     isOutside: true,
     entrants: Object.fromEntries(entrants),

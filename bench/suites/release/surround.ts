@@ -1,4 +1,4 @@
-/** What is around the release suite: installed peers, a real registry, a folder for repositories. */
+/** The surroundings of the release suite: installed peers, a real registry, a folder for repositories. */
 import { openKeeper } from '@heddle/test-servers'
 import { CleanupStack } from '@heddle/core/lowlevel'
 import { startVerdaccio } from '@heddle/release/testing'

@@ -1,4 +1,4 @@
-/** Clients of a server: so many requests at a time for a while, beside a health check 50 times a second. */
+/** Clients of a server: this many requests at a time for a while, beside a health check 50 times a second. */
 import { Agent, request } from 'node:http'
 import { Latency } from '../fleet/latency.ts'
 
@@ -12,7 +12,7 @@ export interface LoadOptions {
   readonly url: string
   /** At a time. */
   readonly concurrency: number
-  /** Milliseconds, or until so many were answered. */
+  /** Milliseconds, or until this many were answered. */
   readonly for: { readonly ms: number } | { readonly requests: number }
   readonly ask: (n: number) => Ask
   /** Statuses that are as they should be. */

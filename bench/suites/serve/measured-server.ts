@@ -1,4 +1,4 @@
-/** A server in a process of its own that says what it has used. */
+/** A server in a process of its own that reports its usage. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -60,7 +60,7 @@ interface Loaded {
   readonly cpuSeconds: number
 }
 
-/** What the answer to a request must say. */
+/** The expected answer to a request. */
 type ResultOf = (n: number) => unknown
 
 interface MeasuredLoad extends Omit<LoadOptions, 'url' | 'concurrency'> {

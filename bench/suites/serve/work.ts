@@ -1,4 +1,4 @@
-/** What jobs of this suite compute: the same bytes by the same code of OpenSSL in Node and in Python. */
+/** The computation of this suite's jobs: the same bytes by the same code of OpenSSL in Node and in Python. */
 import { pbkdf2Sync } from 'node:crypto'
 
 /** About 5 ms of one core of the machine of `docs/design/bench.md`; all entrants do as many, so what a step takes does not matter. */

@@ -9,7 +9,7 @@ export interface Peer {
   readonly keeps: 'steps' | 'queue'
   readonly open: () => Promise<OpenQueue>
   readonly needs: readonly string[]
-  /** What its children play less of. */
+  /** The options that its children play with less. */
   readonly plan?: Pick<Entrant, 'size'>
 }
 

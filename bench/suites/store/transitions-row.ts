@@ -5,7 +5,7 @@ import { cpuFigure } from '../journal/tally.ts'
 import { needsOf, ownAddress, type Backend } from './own-address.ts'
 import { peers } from './peers.ts'
 
-/** How many changes become durable in a second when so many are under way at once, and the CPU of one. */
+/** How many changes become durable in a second when this many are under way at once, and the CPU of one. */
 export function transitionsRow(backend: Backend, inFlight: number): Row {
   const ours = async (waits: Waits) => {
     const { ledger } = await import('../../ours/journal.ts')

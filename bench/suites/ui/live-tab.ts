@@ -1,4 +1,4 @@
-/** A tab that follows a run for ten minutes: what it keeps of 1,200 events a second. */
+/** A tab that follows a run for ten minutes: its memory at 1,200 events a second. */
 import type { ServerResponse } from 'node:http'
 import { setInterval, setTimeout } from 'node:timers/promises'
 import type { Figures, Row } from '../../harness/row.ts'

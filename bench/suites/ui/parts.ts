@@ -48,7 +48,9 @@ export interface BrowserModule {
   readonly openBrowser: () => Promise<{ newPage(options: object): Promise<BenchPage> }>
 }
 
-/** What the rows load: all of it has users in the tests of the dashboard too, so that nothing of it is taken for unused. */
+/**
+ * What the rows load: all of it has users in the tests of the dashboard too, so that none of it is reported as unused.
+ */
 export const uiFiles = [
   'src/graph/edges.ts',
   'src/graph/layout.ts',

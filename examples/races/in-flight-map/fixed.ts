@@ -19,7 +19,7 @@ export class Texts {
     return request
   }
 
-  /** The text has changed: whoever asks from now on gets the new one. */
+  /** The text has changed: later callers get the new one. */
   invalidate(name: string): void {
     this.#running.delete(name)
   }

@@ -1,6 +1,6 @@
 import type { Session } from './race.ts'
 
-/** Opens its session when it is first needed. Everybody who asks meanwhile waits for the same one. */
+/** Opens its session when it is first needed. All callers in the meantime wait for the same one. */
 export class Database {
   readonly #open: () => Promise<Session>
   #session: Promise<Session> | undefined

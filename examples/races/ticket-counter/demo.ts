@@ -6,7 +6,7 @@ export async function demonstrate(module: {
 }): Promise<Seen> {
   const tickets = new module.Tickets(1)
   let sold = 0
-  // Whoever gets a ticket tries to get one for a friend.
+  // A buyer of a ticket tries to get one for a friend.
   tickets.once('sold', () => {
     if (tickets.sell()) sold++
   })

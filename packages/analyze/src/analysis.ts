@@ -88,7 +88,7 @@ export interface Analysis {
   readonly files: readonly AnalysedFile[]
   /** The lines of the function that a finding is in. */
   readonly extentOf: (finding: Finding) => LineRange | undefined
-  /** With `keepsProgram`: for the inventory and for everyone who asks what calls what. */
+  /** With `keepsProgram`: for the inventory and for users of the call graph. */
   readonly program?: Program
 }
 

@@ -26,7 +26,7 @@ import { useTypes } from './typed/use-types.ts'
  *
  * @remarks *Cancellation*: the signal is checked between files and between phases; nothing is left
  * behind. *Fairness*: it yields to the loop every few files while it reads, and then between phases. A
- * phase of a large part holds the loop for a second or more: whoever serves others calls it in a thread.
+ * phase of a large part holds the loop for a second or more: a server calls it in a thread.
  * Without types, and with nothing to keep, very large programs are analysed in threads of their own.
  */
 export function analyze(

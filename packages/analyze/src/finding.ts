@@ -47,7 +47,7 @@ export interface SharedState {
   readonly scope: 'module' | 'instance' | 'closure' | 'entry' | 'external'
   readonly writers: readonly SharedAccess[]
   readonly readers: readonly SharedAccess[]
-  /** What protects it here; absent is printed as UNGUARDED. */
+  /** The guard here; absent is printed as UNGUARDED. */
   readonly guard?: string
 }
 

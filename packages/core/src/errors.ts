@@ -231,7 +231,7 @@ export const errorTable = {
     false,
     (p: { node: string; key: string }) =>
       `Two elements of ${quote(p.node)} have the key ${quote(p.key)}.`,
-    'Return another key for each element: after a restart they could not be told apart.',
+    'Return another key for each element: after a restart they could not be distinguished.',
   ),
   HDL_GRAPH_INSIDE_ITSELF: entry(
     false,
@@ -1125,7 +1125,7 @@ export const errorTable = {
     false,
     (p: { file: string; expected: string; found: string }) =>
       `${p.file} differs from the packed file: expected ${p.expected}, found ${p.found}.`,
-    'Do not change the packed files during a release. Run the release again: it packs them anew.',
+    'Do not change the packed files during a release. Run the release again: it packs them again.',
   ),
 } as const
 

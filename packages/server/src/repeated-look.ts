@@ -2,10 +2,10 @@
  * Looks at something again and again: the one timer with a life of this package.
  *
  *   idle ── start ─▶ waiting ── its time, poke ─▶ looking ─▶ waiting …
- *                       └── stop ─▶ stopped (a look under way ends first)
+ *                       └── stop ─▶ stopped (a check under way ends first)
  *
- *  K1  One look at a time.
- *  K2  A poke during a look is followed by another look.
+ * K1  One check at a time.
+ * K2  A poke during a check is followed by another check.
  */
 import {
   endsBefore,

@@ -31,7 +31,7 @@ async function lint({ root, files }: Sources, options: readonly string[]): Promi
   })
   const output = await text(child.stdout)
   const code = await ended
-  // 1 is what it says when it has found something.
+  // Exit code 1 means that it has found something.
   if (code !== 0 && code !== 1) throw new Error(`oxlint ended with ${code}: ${output.slice(-300)}`)
   const { diagnostics } = JSON.parse(output) as { readonly diagnostics: readonly unknown[] }
   return diagnostics.length

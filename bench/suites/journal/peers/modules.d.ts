@@ -1,5 +1,5 @@
 /**
- * What the bench uses of its peers, as far as it uses it. They are installed when the suite is first run,
+ * The parts of its peers that the bench uses. They are installed when the suite is first run,
  * so the compiler cannot rely on their own types.
  */
 

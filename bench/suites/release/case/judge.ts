@@ -1,4 +1,4 @@
-/** What follows from what a registry, a repository and a tool say. By letter. */
+/** Conclusions from the states of a registry, a repository and a tool, by letter. */
 import { workspace } from '../conditions.ts'
 import type { Reported } from '../tools/tool.ts'
 

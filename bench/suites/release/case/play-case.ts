@@ -28,7 +28,7 @@ import { broken, lettersOf, missingTags, untrue, wrongs, type JudgedRun } from '
 import { Repository } from './repository.ts'
 import { runProgram, type Ended } from './run-program.ts'
 
-/** Milliseconds between two looks whether something has happened in another process. */
+/** Milliseconds between two checks whether something has happened in another process. */
 const lookEvery = 20
 
 /** Milliseconds that the registry has to show one package. */

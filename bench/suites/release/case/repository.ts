@@ -1,4 +1,4 @@
-/** A workspace of five packages in a repository of its own, and what can be seen of it afterwards. */
+/** A workspace of five packages in a repository of its own, and its visible state afterwards. */
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import os from 'node:os'

@@ -44,7 +44,7 @@ export async function runProgram(
       // It has ended.
     }
   }
-  // Whoever ends this process would leave the program behind, which is in another group.
+  // A kill of this process would leave the program behind, which is in another group.
   const onEnd = (): void => {
     signalGroup('SIGKILL')
     process.exit(1)

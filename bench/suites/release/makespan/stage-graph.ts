@@ -32,7 +32,7 @@ export async function stageGraph(
     await publishRelease(planOf(model, folder), {
       ...options,
       registryOf: () => registry,
-      // The model has no time for it: what the peers do not do, ours shall not be measured with.
+      // The model has no time for it: a stage that the peers lack must not count against ours.
       smoke: false,
       onGraph: (graph) => {
         taken = graph

@@ -56,13 +56,13 @@ export function byLevels(model: ReleaseModel): Promise<number> {
   return play(model, nodes, { concurrency }, wholePackage)
 }
 
-/** A package starts when what it needs is visible, and keeps its slot until it is visible itself. */
+/** A package starts when its dependencies are visible, and keeps its slot until it is visible itself. */
 export function holdingSlots(model: ReleaseModel): Promise<number> {
   const nodes = model.packages.map(({ name, after }): Node => [name, { after }])
   return play(model, nodes, { concurrency }, wholePackage)
 }
 
-/** A package starts when what it needs is visible, and gives its slot back after the upload. */
+/** A package starts when its dependencies are visible, and gives its slot back after the upload. */
 export function freeingSlots(model: ReleaseModel): Promise<number> {
   const waiting = (name: string): string => `${name} visible`
   const nodes = model.packages.flatMap(({ name, after }): Node[] => [

@@ -10,7 +10,7 @@ export const changesets: Tool = {
   read: readOutput,
 }
 
-/** Lists of `name@version`, each after a line that says what it is a list of. */
+/** Lists of `name@version`, each after a line that names the list. */
 function readOutput({ stdout, stderr }: Output): Reported {
   const lines = stripVTControlCharacters(`${stdout}\n${stderr}`).split('\n')
   const listAfter = (heading: RegExp): string[] => {

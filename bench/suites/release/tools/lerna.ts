@@ -9,7 +9,7 @@ export const lerna: Tool = {
   read: readOutput,
 }
 
-/** It names what it published; of a failure only the error. */
+/** It names published packages; of a failure only the error. */
 function readOutput({ stderr }: Output): Reported {
   const already = allIn(stderr, /already published: (\S+)/g).map(nameIn)
   const published = allIn(stderr, /lerna success published (\S+) \d+\.\d/g)

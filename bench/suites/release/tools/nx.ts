@@ -16,7 +16,7 @@ export const nx: Tool = {
   read: readOutput,
 }
 
-/** After the name of each task, what the task said. */
+/** After the name of each task, its output. */
 function readOutput({ stdout, stderr }: Output): Reported {
   const text = stripVTControlCharacters(`${stdout}\n${stderr}`)
   const tasks = text.split(/^> nx run (?=\S+:nx-release-publish)/m).slice(1)

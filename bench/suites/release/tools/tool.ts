@@ -1,11 +1,11 @@
-/** A program that publishes a workspace, and how to read what it says. */
+/** A program that publishes a workspace, and a reader of its output. */
 
 export interface Command {
   readonly file: string
   readonly args: readonly string[]
 }
 
-/** What a program wrote until it ended. */
+/** The output of a program until it ended. */
 export interface Output {
   readonly stdout: string
   readonly stderr: string
@@ -20,7 +20,7 @@ export interface Reported {
   readonly failed: readonly string[]
   /** Not tried, or not finished. */
   readonly notDone: readonly string[]
-  /** The line that says what went wrong; empty when nothing did. */
+  /** The line that names the failure; empty without one. */
   readonly message: string
 }
 
@@ -41,7 +41,7 @@ export interface Tool {
   read(output: Output): Reported
 }
 
-/** The versions are the same everywhere: what is before the last `@`. */
+/** The versions are the same everywhere: the name is the part before the last `@`. */
 export function nameIn(nameAndVersion: string): string {
   return nameAndVersion.slice(0, nameAndVersion.lastIndexOf('@'))
 }

@@ -1,4 +1,4 @@
-/** Fastify that computes where it answers. Also what a cached result and a large one cost Fastify alone. */
+/** Fastify that computes where it answers. Also the cost of a cached result and of a large one for Fastify alone. */
 import Fastify from 'fastify'
 import { large, work } from '../work.ts'
 import { report } from './report.ts'

@@ -1,4 +1,4 @@
-/** Says by IPC where a server is, and what it has used when it is asked: CPU of all its threads, and memory. */
+/** Reports by IPC the address of a server, and its usage on request: CPU of all its threads, and memory. */
 export function report(url: string): void {
   process.on('message', () => {
     const { user, system } = process.cpuUsage()

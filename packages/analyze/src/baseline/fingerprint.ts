@@ -24,7 +24,7 @@ export type { ReadText } from '../report/source-lines.ts'
 /** Characters of a text that count: a whole class may be one expression. */
 const longestText = 2_000
 
-/** Layout and comments are not what code says. A `//` inside a string is cut too: on both sides. */
+/** Layout and comments do not count as code. A `//` inside a string is cut too: on both sides. */
 export function normalise(code: string): string {
   return code
     .replace(/\/\*[^]*?\*\/|\/\/[^\n]*/g, ' ')

@@ -96,7 +96,7 @@ function wordsAssigned(text: string, { start, end }: Node): ReadonlyMap<string, 
   return places
 }
 
-/** Whatever is between: operators, and what closes an expression, as in `(x) +=`, `this['x'] =`. */
+/** Skips the text in between: operators, and the end of an expression, as in `(x) +=`, `this['x'] =`. */
 function addWordBefore(position: number, text: string, places: Map<string, number[]>): void {
   let end = position
   while (end > 0 && !isOfWord(text.charCodeAt(end - 1))) end -= 1

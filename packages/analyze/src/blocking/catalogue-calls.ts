@@ -109,7 +109,7 @@ function levelOf(
     const level = levelByReach(route)
     return level === 'warning' && isDoneOnce(path, unit) ? 'note' : level
   }
-  // Whoever calls a function that ends in Sync has chosen to wait; only small input excuses it.
+  // A caller of a function that ends in Sync has chosen to wait; only small input excuses it.
   if (entry.kind === 'sync-compression' || entry.kind === 'sync-crypto') {
     return origin.kind === 'bounded' ? undefined : levelByReach(route)
   }

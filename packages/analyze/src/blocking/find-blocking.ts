@@ -18,7 +18,7 @@ import { mayUseRegExp, slowRegExpAt } from './regexp-uses.ts'
 import { RootFinder } from './roots.ts'
 import { SymbolResolver } from './symbols.ts'
 
-/** Everything that is asked about a program when it is asked what holds the loop. */
+/** The answers about a program that decide which calls hold the loop. */
 export interface LoopModel {
   readonly program: Program
   readonly catalogue: Catalogue

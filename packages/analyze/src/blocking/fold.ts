@@ -5,8 +5,8 @@
  * imports, fields of constant objects, templates, `String.raw`, `+`, `join`, `repeat`, and `.source`
  * of another expression. A part that is only known at run time makes the whole unknown.
  *
- * I1  What is folded holds if every variable it `assumes` to be a constant is one. That is looked up by
- *     whoever needs it, because it takes longer than all the rest: most patterns are harmless anyway.
+ * I1  What is folded holds if every variable it `assumes` to be a constant is one. The caller
+ * looks that up when needed, because it takes longer than all the rest: most patterns are harmless anyway.
  */
 import type { Expression, Node } from 'oxc-parser'
 import { keyName, unwrap } from '../ir/nodes.ts'

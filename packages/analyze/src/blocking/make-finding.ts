@@ -121,7 +121,7 @@ function reachText(route: Route | undefined): string {
   }
 }
 
-/** What does not depend on its input: the level is a matter of who waits. */
+/** The level of a call whose cost does not depend on its input: it depends on who waits. */
 export function levelByReach(route: Route | undefined): Level {
   if (route === undefined) return 'note'
   return isServing(route.kind) ? 'warning' : 'note'

@@ -52,7 +52,7 @@ export class OriginFinder {
     this.#roots = roots
   }
 
-  /** What a call reads by itself: `request.json()`. */
+  /** The source that a call reads by itself: `request.json()`. */
   readBy(file: FileUnit, call: CallSite): Origin | undefined {
     const symbol = this.#symbols.symbolOf(call)
     const entry = symbol === undefined ? undefined : this.#catalogue.source(symbol)
@@ -248,7 +248,7 @@ export class OriginFinder {
     return worstYet
   }
 
-  /** What the class stores in one of its fields. */
+  /** The values that the class stores in one of its fields. */
   #field(file: FileUnit, field: string, path: readonly Node[], depth: number): Origin {
     const owner = path.findLast(({ type }) => type === 'ClassBody')
     if (owner === undefined || depth > maxDepth - 3) return unknown

@@ -35,7 +35,7 @@ export class SymbolResolver {
     this.#catalogue = catalogue
   }
 
-  /** What a model says about the call: how it holds the loop. */
+  /** The model's entry for the call: how it holds the loop. */
   blockingEntryOf(call: CallSite): BlockingEntry | undefined {
     if (call.external === undefined && !this.#mayBlock(call)) return undefined
     const symbol = this.symbolOf(call)

@@ -65,7 +65,7 @@ function addWhatRunsThere(inThread: Set<FunctionUnit>, program: Program): void {
     if (known === undefined) inside.set(unit.parent, [unit])
     else known.push(unit)
   }
-  // A set that grows while it is gone through: whoever is added is asked in turn.
+  // A set that grows during the walk: added functions are visited in turn.
   for (const unit of inThread) {
     for (const one of inside.get(unit) ?? []) if (one.kind !== 'module') inThread.add(one)
     for (const { targets } of unit.calls) {

@@ -7,7 +7,7 @@ import { configName, isProblem, parseConfig, type Config } from './config.ts'
 export interface LoadedConfig {
   /** Absolute; undefined when there is none, and all is default. */
   readonly file: string | undefined
-  /** What the paths in it start from: its folder, or the folder it was looked for from. */
+  /** The base of its paths: its folder, or the folder from which it was searched. */
   readonly folder: string
   readonly config: Config
 }

@@ -19,7 +19,7 @@ export interface DiscoverOptions {
   readonly root: string
   /** Globs of files to leave out. */
   readonly exclude?: readonly string[]
-  /** What those globs start from. Absolute; default: the root. */
+  /** The base of those globs. Absolute; default: the root. */
   readonly excludeFrom?: string
   /** Also take files that are left out by default. Default false. */
   readonly withIgnored?: boolean

@@ -31,7 +31,7 @@ export interface ReadProgram {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** What became of one file. */
+/** The outcome of reading one file. */
 interface ReadFile {
   readonly stamp: string
   readonly parsed: ParsedFile | undefined

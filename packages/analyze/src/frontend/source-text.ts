@@ -30,7 +30,7 @@ const minified: NoSource = {
 /** Above this a file is data or a bundle: it is not edited, and its tree would fill the memory. */
 export const maximumBytes: number = 8 * 1024 * 1024
 
-/** What became of reading a file. */
+/** The outcome of reading a file. */
 export type Source = SourceText | NoSource
 
 /** The texts of files, without byte order marks. Nothing is read twice, so all who ask get the same. */
@@ -40,7 +40,7 @@ export class SourceTexts {
 
   /**
    * @param overlays Text that is newer than the file on disk, by absolute path.
-   * @param known What was read before, by absolute path.
+   * @param known Files that were read before, by absolute path.
    */
   constructor(overlays?: ReadonlyMap<string, string>, known?: ReadonlyMap<string, Source>) {
     this.#overlays = overlays

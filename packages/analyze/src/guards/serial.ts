@@ -28,7 +28,7 @@ export class Serial {
     this.#held = held
   }
 
-  /** What serialises a function; undefined when nothing does. */
+  /** The guard that serialises a function; undefined without one. */
   guardOf(unit: FunctionUnit): string | undefined {
     if (this.#functions.has(unit)) return this.#functions.get(unit)
     // While it is being decided, recursion counts as unguarded.

@@ -21,7 +21,7 @@ export interface Inventory {
 export interface MatrixRow {
   /** A file, or a folder when there are many files. */
   readonly component: string
-  /** What starts work there, counted by kind: `3 request handlers`. */
+  /** The roots that start work there, counted by kind: `3 request handlers`. */
   readonly loop: readonly string[]
   /** Calls that move work away, with where it goes. */
   readonly elsewhere: readonly TaggedName[]

@@ -22,7 +22,7 @@ import type {
 import { matrixOf } from './matrix.ts'
 import { WorkFinder } from './work.ts'
 
-/** What runs where. Deterministic: the same files give the same inventory. */
+/** The inventory. Deterministic: the same files give the same one. */
 export function makeInventory(program: Program, catalogue: Catalogue): Inventory {
   const model = loopModel(program, catalogue)
   const finder = new WorkFinder(model)

@@ -138,7 +138,7 @@ function hotSpots(spots: readonly HotSpot[], places: Places): readonly string[] 
   return lines
 }
 
-/** What is in one function and equally bad, on one line. */
+/** Equally bad spots of one function, on one line. */
 function together(spots: readonly HotSpot[]): readonly (readonly [HotSpot, ...HotSpot[]])[] {
   const groups = new Map<string, [HotSpot, ...HotSpot[]]>()
   for (const spot of spots) {

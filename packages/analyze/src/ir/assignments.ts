@@ -88,7 +88,7 @@ function assignName(
   cx.write(location, kind, value, start, end, isDeclaration)
 }
 
-/** What a name holds from now on. In a loop or a second assignment it is one of several. */
+/** Records the value of a name from now on. In a loop or a second assignment it is one of several. */
 function remember(binding: Binding, value: Value, cx: HostLowering): void {
   const isFirst = binding.assignments === 0
   binding.assignments++

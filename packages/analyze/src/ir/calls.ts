@@ -334,7 +334,7 @@ function runCallback(
   return role === 'later' ? { ...result, tail: end, isTailOptional: true } : result
 }
 
-/** `p.then(f, g)`: f runs when p is settled, and what hangs on the result runs after f. */
+/** `p.then(f, g)`: f runs when p is settled, and callbacks on its result run after f. */
 function lowerContinuation(
   cx: HostLowering,
   node: CallExpression,

@@ -97,7 +97,7 @@ function polarityOf(node: Expression): Polarity {
   }
 }
 
-/** What comparing with it says: it is nothing, it is `true`, it is some named state. */
+/** The meaning of a comparison with it: it is nothing, it is `true`, it is some named state. */
 function constantKind(wrapped: Expression): 'absent' | 'present' | 'state' | undefined {
   const node = unwrap(wrapped)
   switch (node.type) {

@@ -1,4 +1,4 @@
-/** Maps, sets, lists and stores: what their methods do to which entry. */
+/** Maps, sets, lists and stores: the effects of their methods on entries. */
 import type { Expression, Node } from 'oxc-parser'
 import { entryOf, keyNumber } from './expressions.ts'
 import type { WriteKind } from './graph.ts'

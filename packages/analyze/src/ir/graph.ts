@@ -57,7 +57,7 @@ export interface Access {
   readonly start: number
   readonly end: number
   readonly kind: WriteKind | undefined
-  /** What is written. */
+  /** The written value. */
   readonly value: Value | undefined
   /** The branches a read decides. Changed by `addCheck` only, as the condition is met. */
   checks: readonly Check[]

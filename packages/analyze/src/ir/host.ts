@@ -34,7 +34,7 @@ export interface UnitOptions {
   readonly visibility?: FunctionUnit['visibility']
 }
 
-/** What lowering a file offers to its functions. */
+/** The context of lowering a file, for its functions. */
 export interface FileLowering {
   readonly file: FileUnit
   readonly table: LocationTable
@@ -175,7 +175,7 @@ export class HostLowering {
     this.current = block
   }
 
-  /** What follows cannot be reached from here. */
+  /** The following code cannot be reached from here. */
   unreachable(): void {
     this.current = this.block()
   }

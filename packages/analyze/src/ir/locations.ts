@@ -86,7 +86,7 @@ type NewLocation = Pick<Location, Always> & {
 
 const maxDepth = 3
 
-/** What has named parts: objects of a class, the imports of a module, another location. */
+/** A container of named parts: objects of a class, the imports of a module, another location. */
 type Whole = ClassUnit | FileUnit | Location
 
 type Parts = Map<string, Location>

@@ -4,7 +4,7 @@ import type { ArrowFunctionExpression, Expression, Function, Node } from 'oxc-pa
 export type AnyNode = Node
 export type AnyFunction = Function | ArrowFunctionExpression
 
-/** Without what changes nothing at run time: `x!`, `x as T`, `x satisfies T`, `<T>x`, `(a?.b)`. */
+/** Strips syntax without an effect at run time: `x!`, `x as T`, `x satisfies T`, `<T>x`, `(a?.b)`. */
 export function unwrap(node: Expression): Expression {
   let at: Expression = node
   for (;;) {

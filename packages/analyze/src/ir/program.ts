@@ -18,7 +18,7 @@ import type { AnyFunction, AnyNode } from './nodes.ts'
 import type { Scope } from './scope.ts'
 import type { Value } from './values.ts'
 
-/** How a function comes to run: what decides who it overlaps with, and who waits when it blocks. */
+/** The way a function comes to run: it decides which functions it overlaps with, and who waits when it blocks. */
 export type Reach =
   /** A handler of an HTTP request, an RPC or a message. */
   | 'request'
@@ -177,7 +177,7 @@ export interface ExternalSymbol {
   readonly path: readonly string[]
 }
 
-/** What is called, as far as the text says. Linking turns it into targets. */
+/** The callee, as far as the text names it. Linking turns it into targets. */
 export type Callee =
   | {
       readonly kind: 'name'

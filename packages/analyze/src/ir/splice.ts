@@ -39,7 +39,7 @@ interface Cut {
   readonly block: Block
 }
 
-/** What is cut in one function. */
+/** The cuts in one function. */
 interface Plan {
   readonly cuts: readonly Cut[]
   /** All blocks of its own, those behind the cuts included. */
@@ -134,7 +134,7 @@ class Setters {
   }
 }
 
-/** It does nothing else: what calls something has a life of its own. */
+/** It does nothing else: a function that calls something has effects of its own. */
 function isSetter(unit: FunctionUnit): boolean {
   const { graph } = unit
   if (graph === undefined || graph.blocks.length > maxSetterBlocks) return false
@@ -263,7 +263,7 @@ function stateOf({ events, next, branch, isThrowing, handsOver }: Block): BlockS
   return { events, next, branch, isThrowing, handsOver, branchBlocks: branch?.blocks ?? noBlocks }
 }
 
-/** What was put into the graph of one function. */
+/** The copies inserted into the graph of one function. */
 export interface Spliced {
   readonly unit: FunctionUnit
   readonly callees: ReadonlySet<FunctionUnit>
@@ -307,7 +307,7 @@ export class Splices {
   }
 }
 
-/** What is put into one graph. */
+/** The insertions into one graph. */
 class Splicing {
   readonly added: Block[] = []
   readonly callees = new Set<FunctionUnit>()
@@ -406,7 +406,7 @@ class Copy {
     return this.#events.get(site) as CallSite | undefined
   }
 
-  /** The last read of a getter decides what its answer decides. */
+  /** The last read of a getter decides the same branch as its answer. */
   decides({ events }: Block, checks: readonly Check[]): void {
     const read = events.at(-1)
     if (read?.op !== 'read') return

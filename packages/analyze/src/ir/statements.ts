@@ -393,7 +393,7 @@ function lowerSwitch(cx: HostLowering, node: SwitchStatement, label: string | un
 }
 
 /**
- * `finally` is lowered twice: once for what falls through, once for what leaves early. With one copy
+ * `finally` is lowered twice: once for the normal end, once for an early exit. With one copy
  * an early `return` would seem to continue behind the statement.
  */
 function lowerTry(cx: HostLowering, node: TryStatement): void {

@@ -49,7 +49,7 @@ export class LanguageServer {
   readonly #options: LanguageServerOptions
   readonly #open = new Map<string, string>()
   readonly #ending = new AbortController()
-  /** What was sent last, by URI, as text. */
+  /** The diagnostics that were sent last, by URI, as text. */
   readonly #sent = new Map<string, string>()
   #state: State = 'created'
   #isDirty = false

@@ -32,7 +32,7 @@ export class Lifecycles {
   readonly #entryReleases = new Map<Location, CallSite[]>()
   readonly #byOwner = new Map<FunctionUnit, Location[]>()
   readonly #teardown = new Map<FunctionUnit, boolean>()
-  /** What makes handles: functions of the program, and names of functions elsewhere. */
+  /** The makers of handles: functions of the program, and names of functions elsewhere. */
   readonly #makers = new Set<FunctionUnit | string>()
 
   constructor(program: Program) {
@@ -77,12 +77,12 @@ export class Lifecycles {
     return makersOf(site).some((one) => this.#makers.has(one))
   }
 
-  /** What a function gives back itself. */
+  /** The handles that a function releases itself. */
   releasedIn(unit: FunctionUnit): readonly Location[] {
     return this.#byOwner.get(unit.host) ?? noLocations
   }
 
-  /** A function that gives back what outlives its own call, itself or through a function it calls. */
+  /** A function that releases handles that outlive its own call, itself or through a function it calls. */
   isTeardown(unit: FunctionUnit): boolean {
     const { host } = unit
     const known = this.#teardown.get(host)

@@ -104,7 +104,7 @@ export class Catalogue {
     }
   }
 
-  /** What holds the loop in this call. */
+  /** The way in which this call holds the loop. */
   blocking(symbol: CalledSymbol): BlockingEntry | undefined {
     return this.#find(symbol, isBlocking) as BlockingEntry | undefined
   }
@@ -131,7 +131,7 @@ export class Catalogue {
     return this.#find(symbol, ({ kind }) => kind === 'bound') !== undefined
   }
 
-  /** What reading `owner.property` gives: `req`, `body`. */
+  /** The source that reading `owner.property` gives: `req`, `body`. */
   sourceProperty(owner: string, property: string): SourceEntry | undefined {
     return this.#properties.get(`${owner}.${property}`)
   }

@@ -45,7 +45,7 @@ export const entryKinds = [...blockingKinds, 'offload', 'source', 'bound', 'retu
 
 /**
  * What decides how long a call holds the loop:
- * `disk` the disk · `process` the other process · `wait` whoever has to act · `fixed` slow whatever
+ * `disk` the disk · `process` the other process · `wait` the thread or process that has to act · `fixed` slow whatever
  * it is given · `per-byte` and `superlinear` the size of its input.
  */
 export const costs = ['disk', 'process', 'wait', 'fixed', 'per-byte', 'superlinear'] as const

@@ -15,7 +15,7 @@ import { summarise } from '../summaries/summary.ts'
 import { Extents } from './extents.ts'
 import type { PartResult } from './part-result.ts'
 
-/** What is the same for all parts. */
+/** The context shared by all parts. */
 export interface PartContext {
   readonly options: Pick<AnalyzeOptions, 'root' | 'rules' | 'guards' | 'signal' | 'keepsProgram'>
   readonly catalogue: Catalogue

@@ -3,7 +3,7 @@ import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
 import type { Program } from '../ir/program.ts'
 
-/** What was found in one part. Plain data, unless it keeps the program: it may come from a thread. */
+/** The findings of one part. Plain data, unless it keeps the program: it may come from a thread. */
 export interface PartResult {
   readonly findings: readonly PartFinding[]
   readonly diagnostics: readonly Diagnostic[]

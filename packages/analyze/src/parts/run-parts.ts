@@ -21,7 +21,7 @@ import type { Part } from './parts.ts'
 /** Characters that a thread has to get to be worth its warming up: about 500,000 lines. */
 const worthAThread = 18_000_000
 
-/** How many threads a program of so many characters keeps busy; 0 is none. */
+/** How many threads a program of this many characters keeps busy; 0 is none. */
 export function threadsFor(length: number, cores = availableParallelism()): number {
   const busy = Math.min(cores, Math.floor(length / worthAThread))
   return busy < 2 ? 0 : busy
@@ -39,7 +39,7 @@ export function startThreads(threads: number, mostParts: number, kernel: Kernel)
   return pool
 }
 
-/** What is the same for all parts. */
+/** The context shared by all parts. */
 export interface PartsContext {
   readonly options: AnalyzeOptions
   readonly texts: SourceTexts

@@ -19,7 +19,7 @@ export interface Candidate {
   readonly kind: 'exponential' | 'polynomial'
   /** Leads from the start to the loop. */
   readonly prefix: string
-  /** Repeating it is what costs. */
+  /** Repeating this text costs time. */
   readonly pump: string
 }
 

@@ -78,7 +78,7 @@ export function contains(set: CharSet, value: number): boolean {
   return false
 }
 
-/** Characters below this are looked up in a table, which is what nearly every text is made of. */
+/** Characters below this are looked up in a table; nearly every text consists of them. */
 export const tabled = 128
 
 /** A table indexed by character below {@link tabled}: 1 when it is in the set. */

@@ -13,7 +13,7 @@ export interface Partition {
   readonly samples: readonly number[]
 }
 
-/** What a reader of a report likes to see, best first. */
+/** The characters that are best for readers of a report, best first. */
 const readable = Array.from('a0A_- .,:;/<>"\'=(){}[]+*&#@!?%$^~|\\`\t\n\r', (text) =>
   text.charCodeAt(0),
 )

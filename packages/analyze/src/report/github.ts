@@ -13,7 +13,7 @@ const commands: Readonly<Record<Level, string>> = {
   note: 'notice',
 }
 
-/** What would end the command or the line. */
+/** Escapes characters that would end the command or the line. */
 export function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }

@@ -4,7 +4,7 @@ import type { Finding } from '../finding.ts'
 import { countLevels, isIncomplete, type FixedFinding, type Report } from './report.ts'
 
 export interface JsonFinding extends Finding {
-  /** What the baseline says; `new` also where there is none. */
+  /** The state in the baseline; `new` also without one. */
   readonly state: 'new' | 'known'
 }
 

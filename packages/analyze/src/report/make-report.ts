@@ -37,7 +37,7 @@ export interface ReportOptions {
 
 export interface MadeReport {
   readonly report: Report
-  /** What `--write-baseline` writes. */
+  /** The baseline that `--write-baseline` writes. */
   readonly baseline: Baseline
 }
 

@@ -141,7 +141,7 @@ function sharedRow({ name, scope, writers, readers, guard }: SharedState, file: 
   return `| ${cells.join(' | ')} |`
 }
 
-/** What the arrow behind each line says. */
+/** The words behind the arrow of each line. */
 const checkpointWords = {
   await: 'CHECKPOINT',
   'for-await': 'CHECKPOINT (each round)',

@@ -44,7 +44,7 @@ export interface Report {
   readonly source: SourceLines
 }
 
-/** What people are shown. */
+/** The findings that people are shown. */
 export function shownFindings({ findings, showsKnown }: Report): Finding[] {
   return findings.filter(({ state }) => showsKnown || state === 'new').map(({ finding }) => finding)
 }

@@ -93,7 +93,7 @@ function lookedUpIn(
   if (container === undefined || !isKept(container)) return undefined
   const key = /\[([\w$.#]+)\]$/.exec(write.location.name)?.[1]
   if (key === undefined || !isInMessage(asked, key)) return undefined
-  // What was answered to the question itself cannot be entered before.
+  // The answer to the question itself cannot be registered before.
   if (write.value?.isAwaited === true) return undefined
   for (const unit of model.readers.of(container)) {
     if (unit === host.unit) continue

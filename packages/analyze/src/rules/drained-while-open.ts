@@ -37,7 +37,7 @@ interface Ending {
   readonly model: Model
   readonly host: Host
   readonly releases: ReadonlySet<CallSite>
-  /** What it writes. */
+  /** Its writes. */
   readonly marks: ReadonlySet<Location>
 }
 

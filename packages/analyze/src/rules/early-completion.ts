@@ -121,7 +121,7 @@ function trustingCaller(model: Model, host: Host, isAgain: boolean): Trust | und
   return undefined
 }
 
-/** What a host gives back after its first suspension. */
+/** The handles that a host releases after its first suspension. */
 function lateReleases(model: Model, host: Host): readonly Location[] {
   const locations = model.lifecycles.releasedIn(host.unit)
   if (locations.length === 0) return locations

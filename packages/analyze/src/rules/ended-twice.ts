@@ -19,7 +19,7 @@ import { isLook } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
-/** What comes with what, by the contract of Node's streams, sockets, requests, processes and workers. */
+/** Events that come together, by the contract of Node's streams, sockets, requests, processes and workers. */
 const follows: ReadonlyMap<string, readonly string[]> = new Map([
   ['timer', ['close', 'exit']],
   ['error', ['close', 'exit']],
@@ -102,7 +102,7 @@ function releasedBy(model: Model, unit: FunctionUnit): readonly string[] {
     .filter((handle) => path.test(handle))
 }
 
-/** What may be done once for one end, and where. */
+/** An action that may happen once for each end, and its place. */
 interface Once {
   readonly what: unknown
   readonly name: string
@@ -136,7 +136,7 @@ function fromHandle(endings: readonly Ending[], counts: Counts): Draft | undefin
 /** More counters than this in one helper are skipped: it may be called from thousands of listeners. */
 const mostCounts = 16
 
-/** What functions count. Graphs are sorted once, however many listeners are in one. */
+/** The counts of functions. Graphs are sorted once, however many listeners are in one. */
 class Counts {
   readonly #events = new Map<Graph, ReadonlyMap<FunctionUnit, readonly Event[]>>()
   readonly #helpers = new Map<FunctionUnit, readonly Access[]>()

@@ -102,7 +102,7 @@ export function registerFirst(registry: string, closes: Steps): Fix {
     title: `Register in ${registry} before the first suspension`,
     sketch: `${registry}.add(resource)\ntry { await prepare(resource) } catch (error) { ${registry}.delete(resource); throw error }`,
     closes,
-    tradeoffs: 'Whoever walks the registry meets entries that are not ready.',
+    tradeoffs: 'Code that walks the registry meets entries that are not ready.',
     risk: 'low',
     effort: 'simple',
   }

@@ -154,7 +154,7 @@ function* amongSites(model: Model, sites: readonly Site[]): Generator<Draft> {
   }
 }
 
-/** What decides, in the region of the act, whether it happens. */
+/** The checks in the region of the act that decide whether it happens. */
 function looksBefore(model: Model, { host, act }: Site): Look[] {
   const looks: Look[] = []
   const own = act.event.op === 'write' ? act.event.location.canonical : undefined

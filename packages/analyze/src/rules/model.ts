@@ -101,7 +101,7 @@ export class Model {
     return this.summaries.uses.writesOf(location)
   }
 
-  /** Writes to fields of this name, whoever owns them: for objects whose class is not known. */
+  /** Writes to fields of this name, whatever their owner: for objects whose class is not known. */
   writesOfField(field: string): readonly Located[] {
     return this.summaries.uses.writesOfField(field)
   }
@@ -167,7 +167,7 @@ export class Model {
     return answer
   }
 
-  /** What protects a passage of a host over a suspension; undefined when nothing does. */
+  /** The guard over a passage of a host across a suspension; undefined without one. */
   guardOver(
     host: FunctionUnit,
     suspension: Suspension | undefined,

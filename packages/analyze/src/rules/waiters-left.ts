@@ -112,7 +112,7 @@ export const waitersLeftPage: RulePage = {
   what: `A class keeps the \`resolve\` of waiting callers in a list or map, and has a public method that gives
 resources back and sets a flag which says that it has ended. That method does not read or empty the list,
 itself or through a callee.`,
-  why: `Whoever waits for a connection or an answer when the shutdown comes waits for ever. A request hangs
+  why: `A caller that waits for a connection or an answer when the shutdown comes waits for ever. A request hangs
 until its client gives up, and the process does not end.`,
   race: source`
     export class Pool {

@@ -53,7 +53,7 @@ export class Uses {
     return writes
   }
 
-  /** Writes to fields of this name, whoever owns them, in the order of the program. */
+  /** Writes to fields of this name, whatever their owner, in the order of the program. */
   writesOfField(field: string): readonly Located[] {
     let writes = this.#fields.get(field)
     if (writes === undefined) {

@@ -16,7 +16,7 @@ export interface FolderWatchOptions {
   readonly onChange: (path: string) => void
   /** Milliseconds between checks of folders that cannot be watched. Default 1,000. */
   readonly interval?: number
-  /** For tests: whoever watches a folder. Default `fs.watch`. */
+  /** For tests: the function that watches a folder. Default `fs.watch`. */
   readonly watchFolder?: (folder: string, onEvent: (name: string | null) => void) => FSWatcher
   readonly kernel?: Kernel
 }

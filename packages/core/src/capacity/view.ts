@@ -79,7 +79,7 @@ class Group<T extends Entry<T>> {
  *      be room for them: heavy entries are not starved by light ones.
  *  V2  While a lane waits here, something is going to call it: a permit that comes back to the run, the
  *      alarm of a rate, or the line of the process.
- *  V3  To each gate only so many lanes are sent back as there is room for, so that a permit that comes back
+ *  V3  To each gate only as many lanes are sent back as there is room for, so that a permit that comes back
  *      costs the same with ten lanes and with ten thousand. For each gate apart: a lane that finds its gate
  *      closed does not keep back one whose gate is open.
  */

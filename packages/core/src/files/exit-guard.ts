@@ -1,7 +1,7 @@
 /**
  * The one owner of the end of the process.
  *
- * Whoever must do something before the process ends, whatever ends it, adds an action here. If
+ * Code that must run before the process ends, whatever ends it, adds an action here. If
  * every user of signals had a handler, each would believe that it is the last to run: that is
  * how Ctrl+C with five changed files restores one (defects A, B and B2 of the release scenarios).
  *

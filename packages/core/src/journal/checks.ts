@@ -48,7 +48,7 @@ function checkNodeName(option: string, name: string): void {
 /** The largest entry in an index of PostgreSQL, with room for escaped characters. */
 const longestKey = 2_048
 
-/** Two keys that a store cannot tell apart would be one run. */
+/** Two keys that a store cannot distinguish would be one run. */
 export function checkRunKey(key: string): void {
   checkNodeName('key', key)
   // Node 22 reads text from SQLite up to the first U+0000.

@@ -14,7 +14,7 @@
  *         does not keep: priorities, resources, a limit that was changed on the way
  *
  * Known limit: a held recording cannot say that a node was ready to be tried again and waited for a slot
- * when the run was cancelled. Whoever makes a recording plays it to see whether it is true.
+ * when the run was cancelled. The maker of a recording plays it to see whether it is true.
  */
 import type { HistoryEntry, NodeSnapshot, RunSnapshot } from '../journal/journal.ts'
 import type { RecordedAttempt, RecordedNode, RecordedRun } from '../run/replay.ts'

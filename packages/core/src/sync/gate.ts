@@ -64,7 +64,7 @@ export class Gate {
   /**
    * Waits until the gate is open.
    *
-   * Whoever waited when it opened goes through, even when it is closed again before their code
+   * Callers that waited when it opened go through, even when it is closed again before their code
    * continues. Where that matters, wait in a loop as in the example of the class.
    *
    * *Cancellation*: leaves nothing behind. A signal that has aborted is refused even when it is open.

@@ -10,7 +10,7 @@
  *  S4  A waiter of priority 0 takes whatever frees first, in either pool: it is in one line, not in
  *      that of a pool. (The service that this lane comes from chose a pool on entry and then did
  *      not see a permit freed in the other one.)
- *  S5  Whoever is first in order and does not fit holds back every caller behind it, so heavy requests
+ *  S5  A caller that is first in order and does not fit holds back every caller behind it, so heavy requests
  *      are not starved by light ones. One exception: when the first is of a lower priority, priority
  *      0 may pass it on reserved permits, which the first could never use.
  *  S6  A caller waits only while permits are out.

@@ -18,8 +18,8 @@
  *  H2  However many callers there are, there is one open. All of them get its resource, or its error.
  *  H3  Leases are counted for each key. The close begins when the last one is given back (or
  *      `linger` later) and not before.
- *  H4  A slot is in the map exactly while a caller asks for it, uses it, or something is under way. Whoever
- *      asks in that time waits in this slot, never in a second one.
+ *  H4  A slot is in the map exactly while a caller asks for it, uses it, or something is under way. A caller
+ * in that time waits in this slot, never in a second one.
  *  H5  Who aborts leaves alone. When the last asker leaves during the open, the open sees it by its
  *      signal, and a resource that it still opens is closed.
  *  H6  Each error of a close is reported once: to the lease whose disposal waits for that close,

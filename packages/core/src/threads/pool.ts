@@ -886,7 +886,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     task.streams?.end(task.stopping)
     task.input = undefined
     this.#unsettled--
-    // Whoever was served by it may be idle now.
+    // Its callers may be idle now.
     this.#planFlush()
     if (this.#unsettled === 0) {
       this.#deadlines.releaseTimer()

@@ -44,7 +44,7 @@ function relay(source: ReadableStream): Relay {
   return {
     stream,
     end: (reason) => {
-      // Whoever owns the source sees its error there; here there is no caller left to report it to.
+      // The owner of the source sees its error there; here there is no caller left to report it to.
       reader.cancel(reason).catch(() => undefined)
       try {
         controller.error(reason)

@@ -8,6 +8,18 @@ const banned: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\b(?:somebody|someone|nobody|anybody|anyone|everybody)\b/gi, 'caller, client, user, job'],
   [/\b(?:is|are|was|were|been) told\b(?! apart)/gi, 'reported, notified, answered with'],
   [/\bgo(?:es|ne)? on with\b/gi, 'resume, continue'],
+  [/\bwhoever\b/gi, 'the caller, client, process or server that is meant'],
+  [/\b(?:became|becomes|become) of\b/gi, 'the outcome of'],
+  [/\b(?:told|tells?) apart\b/gi, 'distinguish'],
+  [/\banew\b/gi, 'again, or "a new …"'],
+  [/\b(?:hears?|heard) of\b/gi, 'is notified of, knows'],
+]
+
+/** Beginnings of comments without a subject, with what to write instead. */
+const bannedStarts: readonly (readonly [start: RegExp, instead: string])[] = [
+  [/^Of [a-z]/, 'its subject: "Limit of all servers", "For a signal: …"'],
+  [/^By (?!then\b)[a-z]+[.:,]/, '"Keyed by …", "Indexed by …"'],
+  [/^As (?:above|in|post|\{@link)\b/, '"Like …", "See …"'],
 ]
 
 /** The texts in quotes of a source file: what its users may see. Comments are left out. */
@@ -50,8 +62,16 @@ function isOurText(file: string): boolean {
 
 function problemsOfComments(file: string): string[] {
   return commentsOf(file).flatMap(({ text, line }) =>
-    phrasesIn(text).map((problem) => `${file}:${line}: ${problem}`),
+    [...phrasesIn(text), ...startsOf(text)].map((problem) => `${file}:${line}: ${problem}`),
   )
+}
+
+function startsOf(text: string): string[] {
+  const first = text.replace(/^(?:\/\/|\/\*+)\s*/, '')
+  return bannedStarts.flatMap(([start, instead]) => {
+    const [found] = start.exec(first) ?? []
+    return found === undefined ? [] : [`begins with "${found}", write ${instead}`]
+  })
 }
 
 function phrasesIn(text: string): string[] {
@@ -64,8 +84,12 @@ test('a banned phrase is found, and similar phrases are not', () => {
   for (const text of ['This is no module', 'Nobody waits', 'The job is told to stop']) {
     assert.equal(phrasesIn(text).length, 1, text)
   }
-  const fine = 'There is no room, it is no longer there, and they cannot be told apart.'
+  const fine = 'There is no room, it is no longer there, and one becomes two.'
   assert.deepEqual(phrasesIn(fine), [])
+  for (const comment of ['// Of all servers.', '/** By name. */', '/* As above, without a name. */']) {
+    assert.equal(startsOf(comment).length, 1, comment)
+  }
+  assert.deepEqual(startsOf('// By then, the rows have been sent.'), [])
 })
 
 test('messages of errors, of the command line and of the server use plain words', () => {

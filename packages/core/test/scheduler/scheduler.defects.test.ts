@@ -293,7 +293,7 @@ for (const starting of ['first', 'after']) {
         controller.abort('not wanted')
       },
     })
-    // The second one is started by the end of the first, and not by a look at all that is ready.
+    // The second one is started by the end of the first, and not by a scan of all ready nodes.
     scheduler.add('first')
     scheduler.add('after', { after: ['first'] })
     const { ok, succeeded, cancelled } = await scheduler.run(

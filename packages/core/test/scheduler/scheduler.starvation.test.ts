@@ -5,7 +5,7 @@ import { systemRandom } from '../../src/kernel/random.ts'
 import { sliceBudget } from '../../src/kernel/slices.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
 
-/** A clock on which every look at the time takes 10 µs, and which notes how long each turn lasted. */
+/** A clock on which every reading takes 10 µs, and which notes how long each turn lasted. */
 class WorkClock implements Clock {
   #now = 0
   #turnStarted = 0
@@ -45,7 +45,7 @@ async function longestTurn(build: (s: Scheduler) => void, work: () => unknown): 
   return clock.longestTurn
 }
 
-// Room for the 64 steps, with two looks at the clock each, between two looks of the guard.
+// Room for the 64 steps, with two readings of the clock each, between two checks of the guard.
 const bound = sliceBudget + 2
 
 const chain = (s: Scheduler): void => {

@@ -17,7 +17,7 @@ export const looks: Map<number, Look> = ((globalThis as Record<symbol, unknown>)
 
 /** How often the loop was looked at. */
 export const seen = { looks: 0 }
-// Counted where a look is asked for and not around it, where it would be on the stack that is looked at.
+// Counted where a sample is requested and not around it, where it would be on the sampled stack.
 const get = looks.get.bind(looks)
 looks.get = (id) => {
   seen.looks++

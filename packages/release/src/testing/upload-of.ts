@@ -17,10 +17,10 @@ export function subjectOfPath(method: string, path: string): Subject {
   if (pypi !== null) return subject(pypi[1], pypi[2], false)
   const special = /\/-\/(?:stage\/)?package\/((?:@[^/]+\/)?[^/]+)/.exec(text)
   if (special !== null) return subject(special[1], undefined, method === 'POST')
-  // heddle-ignore B105 -- a stand-in for tests: whoever sends the path is the test
+  // heddle-ignore B105 -- a stand-in for tests: only a test sends the path
   const archive = /\/((?:@[^/]+\/)?[^/@]+)\/-\/[^/]*?-(\d+\.\d+\.\d+.*)\.tgz$/.exec(text)
   if (archive !== null) return subject(archive[1], archive[2], false)
-  // heddle-ignore B105 -- as above
+  // heddle-ignore B105 -- only a test sends the path
   const npm = /\/((?:@[^/]+\/)?[^/@-][^/]*)(?:\/(\d+\.\d+\.\d+[^/]*))?$/.exec(text)
   return npm === null ? { isUpload: false } : subject(npm[1], npm[2], method === 'PUT')
 }

@@ -8,7 +8,7 @@ import { planFromCommits, type CommitPlanOptions } from '../../src/plan/from-com
 import type { ReleasePlan } from '../../src/model.ts'
 import { addFiles, makeTree, type Content } from '../workspace/tree.ts'
 
-/** Whoever runs the tests has settings of their own. */
+/** The user who runs the tests has settings of their own. */
 const env = {
   PATH: process.env['PATH'],
   GIT_CONFIG_GLOBAL: '/dev/null',

@@ -165,7 +165,7 @@ export async function openJobsRoom(
       await rest[Symbol.asyncDispose]()
     },
     stats: () => service.stats(),
-    // Whoever is refused needs room in both stages.
+    // A refused request needs room in both stages.
     retryAfter: () => Math.max(prepare.retryAfter(), items.retryAfter()),
     mayRead: (handle, tenant) => service.results.mayRead(handle, tenant),
     metrics: () => jobMetrics(service.stats(), service.timings()),

@@ -117,7 +117,7 @@ export class People {
     await this.#keys.start()
   }
 
-  /** Whether there are no callers to tell apart: no user and no token. Looked at once a second. */
+  /** Whether there are no callers to distinguish: no user and no token. Looked at once a second. */
   async isOpen(): Promise<boolean> {
     if (!this.#isOpenFresh(this.#open)) {
       const known: KnownOpen = { at: this.#kernel.clock.now(), value: this.#lookOpen() }

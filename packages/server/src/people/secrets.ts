@@ -52,7 +52,7 @@ export class Passwords {
 
   constructor() {
     this.#none = hash(newSecret(), cost)
-    // Whoever verifies first gets the error.
+    // The first verification gets the error.
     this.#none.catch(() => undefined)
   }
 

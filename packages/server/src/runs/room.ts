@@ -92,7 +92,7 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
       if (!graphs.has(graph)) refuseGraph(graphs, graph)
       if (at === undefined && debounce === undefined) {
         const answer = await own.start({ graph, args, key, title, tenant: caller.tenant })
-        // Whoever attaches to a run changes nothing.
+        // A caller that attaches to a run changes nothing.
         if (answer.how === 'started') await audit(call, 'run started', answer.run, graph)
         void reply.code(answer.how === 'started' ? 201 : 200)
         return answer

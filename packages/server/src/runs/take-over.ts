@@ -12,7 +12,7 @@
  *      servers that live may have run out while it was away. They have time for two renewals first.
  *  U3  A run that cannot be continued here is logged once, and left to other servers.
  *  U4  A run that was continued here and is left again waits longer each time: its jobs run once more with each try.
- *  U5  Whoever asks whether an interrupted run is under way gets yes as long as a check may still continue it. Without
+ *  U5  The question whether an interrupted run is under way gets yes as long as a check may still continue it. Without
  *  a
  *  shared store
  *      only the look at the start continues runs.

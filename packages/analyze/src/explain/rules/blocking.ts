@@ -128,7 +128,7 @@ second in which the server answers nobody.`,
     summary: 'Input of any size is parsed or serialised on the loop.',
     what: `JSON.parse, JSON.stringify, structuredClone or a parser of a package gets data from a
 request, a file, a message or a query, and nothing before the call limits its size.`,
-    why: `A hundred megabytes of JSON take a second. Whoever sends them decides how long your server
+    why: `A hundred megabytes of JSON take a second. The sender decides how long your server
 stands still.`,
     race: source`
       import { createServer } from 'node:http'
@@ -237,7 +237,7 @@ or image work gets data from outside, and nothing limits its size.`,
     level: 'warning',
     summary: 'The loop is stopped until another thread or process acts.',
     what: `Atomics.wait, or a package that is built on it, is called on the loop.`,
-    why: `Whoever has to act may need the loop for it. Then both wait for ever.`,
+    why: `The code that has to act may need the loop for it. Then both wait for ever.`,
     race: source`
       import { createServer } from 'node:http'
 

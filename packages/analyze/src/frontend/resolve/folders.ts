@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * What is in folders, read once per folder. Asking whether a name exists then costs no system call,
+ * The entries of folders, read once per folder. Asking whether a name exists then costs no system call,
  * and resolving an import asks about ten names.
  */
 export class Folders {

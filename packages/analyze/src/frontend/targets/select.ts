@@ -29,11 +29,11 @@ import type { WantedPart } from './wanted.ts'
 export interface SelectOptions {
   /** Absolute. Targets start here, and findings name files from here. */
   readonly root: string
-  /** Only what changed since this revision. */
+  /** Only changes since this revision. */
   readonly changedSince?: string
   /** Globs of files to leave out. */
   readonly exclude?: readonly string[]
-  /** What those globs start from. Absolute; default: the root. */
+  /** The base of those globs. Absolute; default: the root. */
   readonly excludeFrom?: string
   /** The text for the target `-`. */
   readonly stdin?: string

@@ -1,4 +1,4 @@
-/** What the analysis and the thread with the compiler say to each other. */
+/** The messages between the analysis and the thread with the compiler. */
 import type { SymbolFacts, TypeSource } from '../types.ts'
 
 /** Positions by file. */

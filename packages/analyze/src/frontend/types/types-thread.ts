@@ -95,7 +95,7 @@ export class TypesThread {
     return this.#limit.pid
   }
 
-  /** What was reported since the last call. */
+  /** The problems reported since the last call. */
   takeProblems(): readonly TypeProblem[] {
     return this.#problems.splice(0)
   }

@@ -16,7 +16,7 @@ export interface Mark {
   readonly sign: '^' | '~'
 }
 
-/** So many unmarked lines between two marked ones are shown. */
+/** This many unmarked lines between two marked ones are shown. */
 const widestGap = 3
 
 /** Where there is no terminal, code is cut here. */

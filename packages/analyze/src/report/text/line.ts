@@ -18,7 +18,7 @@ export interface Measure {
 
 export interface TextOptions {
   readonly measure: Measure
-  /** Width of the terminal, or what prose is wrapped at where there is none. */
+  /** Width of the terminal, or the width for prose where there is none. */
   readonly columns: number
   /** Whether a line that does not fit is cut: true for terminals. */
   readonly isTerminal: boolean

@@ -218,6 +218,6 @@ export interface ReaderAnswers {
 
 export interface RunAge extends AgedRun {
   readonly run: number
-  /** It was being opened or removed when its process was killed: what is left of it is no run. */
+  /** It was being opened or removed when its process was killed: only its leftovers are there. */
   readonly isLeftOver: boolean
 }

@@ -58,7 +58,7 @@ const nodesPage = 512
 /** Runs whose ages travel together. */
 const agesPage = 200
 
-/** Rows of a run that are weighed between two looks at other questions: some milliseconds. */
+/** Rows of a run that are weighed between two checks for other questions: some milliseconds. */
 const sizedRows = 10_000
 
 /** Approximate size of a row besides its text. */
