@@ -184,7 +184,7 @@ class TaskNode implements AdmittedTask<unknown>, Attemptable, Due, AbortFollower
   current: Attempt<TaskNode> | undefined
   outcome: Outcome | undefined
   isEnded = false
-  /** It had its outcome while an attempt was under way. */
+  /** Whether it had its outcome while an attempt was under way. */
   wasStopped = false
   /** Set before the task is visible. */
   entry!: Admitted<TaskNode>
@@ -395,7 +395,7 @@ export class Dispatcher {
    * Work that runs keeps its permits until it has settled.
    */
   cancelAll(reason: unknown = 'all tasks were cancelled'): number {
-    // Those of now: a listener may submit more.
+    // The current tasks: a listener may submit more.
     const tasks = [...this.#tasks]
     return tasks.filter((task) => task.cancel(reason)).length
   }

@@ -11,7 +11,7 @@ export interface LoadLevel {
 }
 
 export interface LoadLevelsOptions {
-  /** From idle to full; the last one has no limit. */
+  /** The levels from idle to full; the last one has no limit. */
   readonly levels: readonly LoadLevel[]
   /** The first level at which new work is refused. */
   readonly refuseAt: string

@@ -109,7 +109,7 @@ export interface AdmissionStats {
   /** Queued entries by priority, 0 to 9. */
   readonly queuedByPriority: readonly number[]
   readonly running: number
-  /** Between two attempts, or suspended. */
+  /** Entries between two attempts, or suspended. */
   readonly parked: number
   /** Tenants that hold a seat. */
   readonly tenants: number
@@ -117,7 +117,7 @@ export interface AdmissionStats {
   readonly released: number
   readonly removed: number
   readonly finished: number
-  /** All refusals. */
+  /** The number of all refusals. */
   readonly rejected: number
   readonly rejectedBy: Readonly<Record<Refusal, number>>
   readonly draining: boolean

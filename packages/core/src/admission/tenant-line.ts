@@ -24,14 +24,14 @@ import type { Lanes } from '../capacity/lanes.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { LinkedList } from '../kernel/linked-list.ts'
 
-/** Who shares a queue with others. */
+/** A user of a queue that others share. */
 export class Tenant<T extends TenantEntry<T>> {
   readonly name: string
   readonly weight: number
   /** Reserved, queued, running and parked. */
   admitted = 0
   running = 0
-  /** Those that hold an entry. */
+  /** The queues that hold an entry of it. */
   readonly queues = new Set<TenantQueue<T>>()
 
   constructor(name: string, weight: number) {

@@ -31,7 +31,7 @@ export type ArtifactContent =
 export interface ArtifactInfo {
   readonly run: string
   readonly name: string
-  /** In bytes. */
+  /** Length in bytes. */
   readonly length: number
   /** Hash of its bytes, in hexadecimal. */
   readonly sha256: string
@@ -43,7 +43,7 @@ export interface ArtifactInfo {
 
 /** Quotas for the artifacts of one run. */
 export interface ArtifactQuota {
-  /** All of them together. Default 1 GiB. */
+  /** The limit of all of them together. Default 1 GiB. */
   readonly bytes: number
   /** How many there may be. Default 10,000. */
   readonly count: number
@@ -117,7 +117,7 @@ export interface ArtifactStore extends AsyncDisposable {
   find(run: string, name: string): Promise<ArtifactInfo | undefined>
   /** @throws `HDL_UNKNOWN_ARTIFACT`; `HDL_BAD_OPTION` for a range outside of it; `HDL_ARTIFACT_DAMAGED`. */
   open(run: string, name: string, range?: ArtifactRange): Promise<OpenArtifact>
-  /** In the order in which they were written. */
+  /** Lists artifacts in the order in which they were written. */
   list(run: string): Promise<readonly ArtifactInfo[]>
   /** Removes the artifacts of a run, and interrupted uploads. Returns their bytes. */
   remove(run: string): Promise<number>

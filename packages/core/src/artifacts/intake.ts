@@ -69,7 +69,7 @@ export class Intake {
     this.#put = put
     this.#budget = budget
     this.#credit = credit
-    // At the door, where it is known how much will come.
+    // Checks at the door, where the length is known.
     if (put.length !== undefined) {
       budget?.check(put.quota, Math.max(0, put.length - put.start - credit))
     }

@@ -88,7 +88,7 @@ interface Rare {
 }
 
 // What has happened to an attempt, as bits of one number: a field for each would cost 48 bytes and 12 stores.
-/** Its signal has aborted. */
+/** The signal of the attempt has aborted. */
 const aborted = 1
 /** Only its own promise ends it. */
 const shielded = 2
@@ -100,9 +100,9 @@ const abandoned = 8
 const pastFirstTurn = 16
 /** Its deadline was set or stopped explicitly, so the end of its first turn sets none. */
 const timedByHand = 32
-/** It holds no permits for now. */
+/** The attempt holds no permits for now. */
 const suspended = 64
-/** It has made durable steps, which are checked when it returns. */
+/** The attempt has made durable steps, which are checked when it returns. */
 const stepped = 128
 
 // The following are functions and not methods: jobs get the attempt as their context, and must not be able to make
@@ -200,7 +200,7 @@ export class Attempt<out T extends Attemptable>
   readonly [control]: AttemptControl
   #rare: Rare | undefined
   #flags = 0
-  // In the list of running attempts.
+  // The links in the list of running attempts.
   list: object | undefined
   previous: Attempt<Attemptable> | undefined
   next: Attempt<Attemptable> | undefined

@@ -72,7 +72,7 @@ export function isRetryable(error: unknown): boolean {
   }
 }
 
-/** The delay that one of our errors asks for. Others may well mean seconds by a field of that name. */
+/** The delay that one of our errors asks for. Errors of other code may use the field for seconds. */
 export function requestedDelay(error: unknown): number | undefined {
   try {
     return error instanceof HeddleError ? error.retryAfter : undefined

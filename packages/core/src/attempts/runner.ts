@@ -83,7 +83,7 @@ export type AttemptReport =
   | {
       readonly type: 'progress'
       readonly attempt: number
-      /** From 0 to 1. */
+      /** The progress from 0 to 1. */
       readonly fraction: number
       readonly text: string | undefined
     }
@@ -528,7 +528,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     if (attempt.cancelled || attempt.isShielded) return false
     const now = this.now()
     const { timeout } = attempt.entry.limits
-    // Not armed yet: it began in this turn.
+    // The deadline is not armed yet: the attempt began in this turn.
     const timeLeft = attempt.heapIndex >= 0 ? attempt.dueAt! - now : timeout
     this.#stopTimeout(attempt)
     keepSuspension(attempt, { timeLeft, waiter: undefined })
@@ -561,7 +561,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     }
   }
 
-  /** It has its permits again. */
+  /** Continues an attempt that has its permits again. */
   #continue(attempt: A, now: number): void {
     const { timeLeft, waiter } = attempt.suspension!
     keepSuspension(attempt, undefined)

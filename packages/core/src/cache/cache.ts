@@ -616,7 +616,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     else this.#background.launch(() => this.#dropInSlices(members, drop))
   }
 
-  /** They are dead already; this only makes room. */
+  /** The entries are dead already; this only makes room. */
   async #dropInSlices(members: Iterable<Entry<V>>, drop: (entry: Entry<V>) => void): Promise<void> {
     const slices = new Slices(this.#clock)
     const { signal } = this.#background

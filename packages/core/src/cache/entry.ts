@@ -26,7 +26,7 @@ export class Entry<V> {
   /** Wall time, for the tier. */
   readonly createdAt: number
   readonly ttl: number
-  /** On the monotonic clock, for memory. */
+  /** The expiry on the monotonic clock, for memory. */
   readonly expiresAt: number
   readonly family: Family<V> | undefined
   /** It counts until it is replaced: it neither expires nor has a parent. */

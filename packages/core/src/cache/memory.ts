@@ -9,9 +9,9 @@ export interface MemoryOptions {
 export interface MemoryEvictions {
   /** There were too many. */
   entries: number
-  /** They were too large. */
+  /** Entries evicted because there were too many bytes. */
   bytes: number
-  /** They were too old. */
+  /** Entries removed because they were too old. */
   expired: number
 }
 

@@ -48,7 +48,7 @@ export interface CacheEntry<V> extends ParentVersion {
   readonly value: V
 }
 
-/** Given to a computation. */
+/** The context of a computation. */
 export interface ComputeContext {
   readonly key: string
   /** Aborts when the last caller has left. */

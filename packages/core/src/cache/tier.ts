@@ -62,9 +62,9 @@ export interface TierStats {
   readonly evicted: {
     /** There was no room. */
     readonly bytes: number
-    /** They were too old. */
+    /** Entries that were too old. */
     readonly expired: number
-    /** They were damaged on the medium. */
+    /** Entries that were damaged on the medium. */
     readonly damaged: number
   }
 }

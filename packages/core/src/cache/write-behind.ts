@@ -303,7 +303,7 @@ export class WriteBehind<V> {
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     const { encoder } = change.encoded as { encoder: Parameters<typeof encodeSliced>[0] }
     for await (const piece of encodeSliced(encoder, this.#clock)) {
-      // It will never be read: a newer change waits for its turn.
+      // The change will never be read: a newer one waits for its turn.
       if (state.change !== change) {
         const what = `The write of "${state.key}"`
         throw new HeddleError('HDL_SUPERSEDED', { what, by: 'a newer change' })

@@ -16,7 +16,7 @@ export class Bundle<T extends Entry<T>> implements HeapItem, Ranks<T> {
   heapIndex = -1
   readonly key: string
   readonly priority: number
-  /** Its best lane first. */
+  /** The lanes, the best first. */
   readonly #lanes = new IndexedHeap<Lane<T>>(headBefore<T>)
   /** Where its lanes wait; undefined when none does. */
   view: View<T> | undefined

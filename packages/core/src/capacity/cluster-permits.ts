@@ -23,7 +23,7 @@ export class ClusterPermits extends Permits {
     this.limit = limit
   }
 
-  /** What is counted for this process: attempts that still run keep their permits when the share was lowered. */
+  /** The count for this process: attempts that still run keep their permits when the share was lowered. */
   get share(): number {
     return Math.max(this.capacity, this.used)
   }

@@ -3,7 +3,7 @@ import type { JournalRetry } from './journal.ts'
 
 const optionNames = { for: 1, every: 1 } satisfies OptionNames<JournalRetry>
 
-/** The limits of trying a failed write again, checked. */
+/** The checked limits of retries of a failed write. */
 export function retryOf(retry: JournalRetry): Required<JournalRetry> {
   checkOptions(retry, optionNames)
   const { for: limit = 30_000, every = 500 } = retry

@@ -37,7 +37,7 @@ export type ArtifactNotice = {
   | { readonly step: 'end'; readonly error?: ErrorWire }
 )
 
-/** To the thread. */
+/** Sends an answer to the thread. */
 export type ArtifactControl = { readonly type: 'artifact'; readonly id: number } & (
   | { readonly step: 'read' }
   | { readonly step: 'done'; readonly info: ArtifactInfo }

@@ -43,7 +43,7 @@ class Server {
   readonly #waiter: Waiter
   readonly #cluster: Cluster
   readonly #attempts = new Set<{ isStray: boolean }>()
-  /** Whether it trusts its share; without the plants. */
+  /** Whether it trusts its share, leaving planted defects aside. */
   readonly isSure: () => boolean
   queued = 0
 

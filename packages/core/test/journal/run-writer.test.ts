@@ -54,7 +54,7 @@ class Rig {
   }
 }
 
-test('law 4: log lines are refused when there is no room, and their number stands where they would', async () => {
+test('law 4: log lines are refused when there is no room, and a row with their number takes their place', async () => {
   const rig = new Rig()
   let taken = 0
   while (rig.log(`line ${taken}`)) taken++

@@ -101,7 +101,7 @@ test('J4 priority 0 takes general permits first', () => {
 })
 
 for (const pool of ['general', 'reserved']) {
-  test(`S37, S4: a waiting priority 0 sees a permit that frees first in the ${pool} pool`, async () => {
+  test(`S37, S4: a waiting request of priority 0 gets the permit that is released first in the ${pool} pool`, async () => {
     const slots = new Semaphore({ permits: 1, reserved: 1 })
     const general = slots.tryAcquire({ priority: 0 })
     const reserved = slots.tryAcquire({ priority: 0 })

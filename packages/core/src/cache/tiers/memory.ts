@@ -30,7 +30,7 @@ const optionNames = {
 class MemoryTier implements CacheTier {
   readonly #clock: Clock
   readonly #maxBytes: number
-  /** In order of last use. */
+  /** The entries in order of last use. */
   readonly #entries = new Map<string, Stored>()
   /** The keys that were made from a key. */
   readonly #derived = new Map<string, Set<string>>()
@@ -127,7 +127,7 @@ class MemoryTier implements CacheTier {
     return true
   }
 
-  /** Those that were made from an earlier version. */
+  /** Removes entries made from an earlier version. */
   #removeDerived(parent: string, version: number): void {
     for (const key of this.#derived.get(parent) ?? []) {
       if (this.#entries.get(key)!.parent!.version < version) this.#remove(key)

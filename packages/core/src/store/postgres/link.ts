@@ -191,7 +191,7 @@ export class Link {
   }
 }
 
-/** The error for something that the database did not do. */
+/** The error of a call that the database did not carry out. */
 function failure(
   { shown }: PostgresAddress,
   action: string,

@@ -74,7 +74,7 @@ export const failureCases: readonly ConformanceCase[] = [
     },
   },
   {
-    title: 'J8: a key belongs to one run; of two that start it at once one opens the run',
+    title: 'J8: a key belongs to one run; if two calls start it at once, one opens the run',
     async run(store) {
       await using journal = await store.open()
       const start = (id: string): Promise<unknown> =>

@@ -1,4 +1,4 @@
-/** J7 and what nodes return, say and throw. */
+/** J7, and the results, log lines and errors of nodes. */
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { all, openRun, step, story, withCode, type ConformanceCase } from './case.ts'

@@ -14,7 +14,7 @@ test('addresses of PostgreSQL begin with postgres: or postgresql:', () => {
   assert.ok(!isPostgresAddress('postgres.db'))
 })
 
-test('the schema is taken out of the address, the rest is for the driver', () => {
+test('the schema is removed from the address, the rest is for the driver', () => {
   const read = readAddress('postgres://u:secret@h:5433/d?sslmode=verify-full&schema=mine')
   assert.equal(read.schema, 'mine')
   assert.equal(read.connectionString, 'postgres://u:secret@h:5433/d?sslmode=verify-full')

@@ -24,7 +24,7 @@ export type StoreChange =
       readonly type: 'write'
       readonly meta: WireMeta
       readonly bytes: number
-      /** One of the two. */
+      /** One of body and file is null. */
       readonly body: Uint8Array | null
       readonly file: string | null
     }
@@ -145,7 +145,7 @@ export class DiskStore {
     return { meta: metaOf(row), body: row.body ?? null }
   }
 
-  /** Until the change that names it is committed, or given up. */
+  /** Keeps a file until the change that names it is committed, or given up. */
   pin(file: string): void {
     this.#pinned.set(file, (this.#pinned.get(file) ?? 0) + 1)
   }
@@ -251,7 +251,7 @@ export class DiskStore {
     this.#removeDerived(key, version)
   }
 
-  /** Those that were made from an earlier version of the parent. */
+  /** Removes entries made from an earlier version of the parent. */
   #removeDerived(parent: string, version: number): void {
     if (!this.#hasDerived) return
     for (const going of this.#statements.removeDerived.all(parent, version)) {
