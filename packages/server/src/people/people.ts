@@ -60,7 +60,7 @@ export type TokenScope = (typeof tokenScopes)[number]
 
 const roleOrder: readonly Role[] = ['viewer', 'operator', 'admin']
 
-/** Who is behind a request. */
+/** The caller of a request. */
 export interface KnownSession {
   readonly caller: Caller
   readonly session: Stored<SessionRecord>

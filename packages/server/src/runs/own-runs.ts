@@ -28,7 +28,7 @@ import { nameIn } from '../http/tenancy.ts'
 import { makeGraph, type GraphTable } from './graph-table.ts'
 import { tenantLabel } from './run-tenants.ts'
 
-/** Ended runs of which it is known that they ran here. */
+/** Ended runs that are known to have run here. */
 const mostRemembered = 1_000
 
 export interface OwnRunsOptions {

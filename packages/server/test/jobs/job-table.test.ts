@@ -9,7 +9,7 @@ import { withCode } from '../support/told.ts'
 const square = job({ name: 'square' }, (n: number) => n * n)
 const cube = serveJob({ name: 'cube', prepare: job({ name: 'c' }, (n: number) => n ** 3) })
 
-test('jobs and served jobs, from a list, from exports and from a list in exports', () => {
+test('jobs and served jobs are found in a list, in exports and in a list in exports', () => {
   assert.deepEqual([...jobTable([square, cube]).keys()], ['square', 'cube'])
   const exported = {
     square,

@@ -10,7 +10,7 @@ function request(
   return { socket: { remoteAddress } as IncomingMessage['socket'], headers }
 }
 
-test('only trusted proxies are believed, from the right', () => {
+test('only addresses from trusted proxies count, read from the right', () => {
   const addresses = new ClientAddresses(['10.0.0.0/8', '::1'])
   const forwarded = {
     'x-forwarded-for': '1.1.1.1, 2.2.2.2, 10.0.0.9',

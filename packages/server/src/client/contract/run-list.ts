@@ -90,6 +90,6 @@ export const followRuns = contract({
   ...view,
   method: 'GET',
   path: '/runs/events',
-  summary: 'Runs that begin, move and end, as they do',
+  summary: 'The beginning, the progress and the end of runs, live',
   responses: { 200: 'sse' },
 })

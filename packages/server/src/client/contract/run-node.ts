@@ -132,7 +132,7 @@ const LogQuery = Type.Object(
     node: Type.Optional(Type.String({ maxLength: 4_096 })),
     /** Only lines that contain this; case does not count. */
     q: Type.Optional(Type.String({ maxLength: 200 })),
-    /** From after this row. */
+    /** Only lines after this row. */
     after: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 5_000, default: 1_000 })),
   },

@@ -33,7 +33,7 @@ export const attemptOutcomes = [
   'succeeded',
   'failed',
   'cancelled',
-  /** Its process ended before it did. */
+  /** The process of the run ended before the run. */
   'interrupted',
 ] as const
 
