@@ -5,13 +5,13 @@ export const exitCodes = {
   failed: 1,
   /** The command was not understood, or could not start: nothing has been done. */
   usage: 2,
-  /** It was done in part: something could not be read. */
+  /** The work was done in part: something could not be read. */
   incomplete: 3,
   /** A server refused this program for good: a token that was revoked, a user who was blocked. */
   refused: 3,
   /** The server speaks no protocol of this version. */
   outdated: 4,
-  /** It was cancelled. */
+  /** The run was cancelled. */
   cancelled: 130,
   /** It was ended at once with SIGTERM: 128 and the number of the signal, as shells count. */
   terminated: 143,

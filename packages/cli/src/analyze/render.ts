@@ -27,7 +27,7 @@ export interface RenderOptions {
 /** Where there is no terminal, prose is wrapped as in one of the usual width. */
 const usualColumns = 100
 
-/** In less than this nothing can be read. */
+/** With fewer columns nothing can be read. */
 const fewestColumns = 40
 
 /** How the analyzer lays out lines for this terminal. */
@@ -58,7 +58,7 @@ export function render(report: Report, format: Format, options: RenderOptions): 
       // Lines that are not commands are shown in the log.
       return [...githubReport(report), painted(summaryLines(report), false)].join('\n')
     case 'json':
-      // On one line: the last line of the output is the document.
+      // Prints on one line: the last line of the output is the document.
       return `${JSON.stringify(jsonReport(report))}\n`
     case 'sarif': {
       const rootUrl = pathToFileURL(`${options.root}/`).href

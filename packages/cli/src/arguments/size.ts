@@ -1,7 +1,7 @@
 /** Sizes in bytes, as they are typed on the command line. */
 import { InvalidArgumentError } from 'commander'
 
-/** From the smallest to the largest. */
+/** Units from the smallest to the largest. */
 const units = {
   kB: 1e3,
   KiB: 2 ** 10,

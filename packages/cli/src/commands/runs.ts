@@ -188,7 +188,7 @@ interface TimelineFlags extends CommonFlags {
   readonly all?: boolean
 }
 
-/** In less than this a bar says nothing; more no terminal has. */
+/** In less than this a bar shows nothing; no terminal has more. */
 const narrowest = 40
 const widest = 1_000
 

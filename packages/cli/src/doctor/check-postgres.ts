@@ -108,6 +108,6 @@ function checkClock({ clockDifference }: PostgresReport): Check {
 
 function checkDurability({ risks }: PostgresReport): Check {
   const found = risks.length === 0 ? 'committed data is on the disk' : risks.join(', ')
-  const help = 'What was acknowledged can be lost with power, or with a fail-over: set them on.'
+  const help = 'Acknowledged data can be lost at a power cut or a fail-over: set them to on.'
   return check('durability', risks.length === 0, found, [help])
 }

@@ -8,7 +8,7 @@
 export class Backlog<T> {
   readonly #belongs: (entry: T) => boolean
   #entries: T[]
-  /** Those before it were dropped. */
+  /** Entries before this index were dropped. */
   #head = 0
 
   constructor(belongs: (entry: T) => boolean, entries: readonly T[] = []) {

@@ -26,9 +26,9 @@ export interface JobRow {
   readonly place: PlaceName
   readonly counts: Counts
   total: number
-  /** Those that run, in the order in which they started. */
+  /** The running nodes, in the order in which they started. */
   readonly running: Set<NodeRow>
-  /** Those that are ready, once there were any. */
+  /** The ready nodes, once there were any. */
   ready: Backlog<NodeRow> | undefined
 }
 
@@ -71,7 +71,7 @@ export interface NodeRow {
   endedAt: number | undefined
   /** When the next attempt is due, while retrying. */
   retryAt: number | undefined
-  /** How far the attempt has come, in one printable line. */
+  /** The progress of the attempt, in one printable line. */
   progress: string | undefined
   /** The wait of a suspended node, as far as it was requested. Printable. */
   waitsFor: string | undefined

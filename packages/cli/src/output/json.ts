@@ -105,7 +105,7 @@ export interface JsonResult {
   readonly blocked: Readonly<Record<string, string>>
   readonly skipped: readonly string[]
   readonly cancelled: readonly string[]
-  /** Those of `succeeded` that an earlier run had finished. */
+  /** The part of `succeeded` that an earlier run had finished. */
   readonly reused: readonly string[]
   /** Milliseconds in which a process ran it: also those of earlier processes. */
   readonly duration: number

@@ -61,7 +61,7 @@ export interface LiveOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** For terminals that do not know their size. */
+/** The size used for terminals that do not know theirs. */
 const usualSize = { columns: 80, rows: 24 }
 
 export class LiveReporter implements Reporter {
@@ -124,7 +124,7 @@ export class LiveReporter implements Reporter {
     this.#model.apply(event)
     this.#estimate.apply(event)
     if (event.type === 'log') this.#print(this.#logLines(event.name, event.text))
-    // After a pause or a cancel every answer is another one.
+    // After a pause or a cancel every answer changes.
     if (event.type === 'state') this.#explainedAt = -Infinity
     this.#request()
   }

@@ -80,7 +80,7 @@ export class Printer {
     for (const line of wrapAll(lines, columns)) out.line(paint(line, color))
   }
 
-  /** For people, about what went wrong. */
+  /** Prints errors for people. */
   printErrorLines(lines: readonly Line[]): void {
     const color = this.#choice.color && process.stderr.isTTY
     for (const line of wrapAll(lines, columnsOf(process.stderr))) this.#err.line(paint(line, color))

@@ -41,7 +41,7 @@ const cancelledCode = 130
 const quitCode = 131
 const terminatedCode = 143
 
-/** Who asks for a cancel, and in whose name. */
+/** The source of a cancel, and its name. */
 interface Asker {
   readonly by: string
   readonly source: CancelSource

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander'
 
 export interface RunSettings {
   readonly file: string
-  /** For the function that the module exports. */
+  /** The arguments of the function that the module exports. */
   readonly args: readonly string[]
   /** An option that was not typed is undefined: then the options of the module decide, and after them the defaults. */
   readonly title: string | undefined
@@ -41,7 +41,7 @@ export interface RunSettings {
 /** The limits of a run when neither the command line nor the module sets them: those of the engine. */
 export const defaultLimits = { concurrency: 5, retries: 0, timeout: 600_000 } as const
 
-/** Those of the options of run() that were typed. */
+/** The options of run() that were typed. */
 export function typedOf({
   title,
   concurrency,

@@ -133,7 +133,7 @@ function draw(
   titleWidth: number,
 ): Line[] {
   const shown: ListColumn[] = layout.map((name) =>
-    // Without the time of day its title goes to the column beside it.
+    // Where the column has no time of day, the title stands in the column beside it.
     name === 'age' && !layout.includes('startedAt')
       ? { ...columns.age, title: columns.startedAt.title }
       : columns[name],

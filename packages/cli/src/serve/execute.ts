@@ -145,7 +145,7 @@ class ServeSession {
     server.drain(options).catch(() => undefined)
   }
 
-  /** It could not start. */
+  /** The server could not start. */
   async #abandon(error: unknown): Promise<void> {
     this.#isLoading = false
     this.#narrator.failed(error, hintFor(error))

@@ -66,7 +66,7 @@ export class Narrator {
     this.#printObject({ ok: isClean, type: 'stopped' })
   }
 
-  /** It could not start, or not stop as it should. */
+  /** The server could not start, or not stop as it should. */
   failed(error: unknown, hint: string | undefined): void {
     const lines = errorLines(error)
     if (hint !== undefined) lines.push([span(`        ${hint}`)])

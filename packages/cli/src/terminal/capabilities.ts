@@ -24,7 +24,7 @@ export interface ViewWishes {
   readonly color: boolean
 }
 
-/** Set, and not to something that means no. */
+/** Whether it is set, and not to a value that means no. */
 function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }

@@ -9,7 +9,7 @@ export interface Span {
   readonly style?: Style
   /** It is left out, without an ellipsis, where it does not fit as a whole. */
   readonly optional?: boolean
-  /** It is there to be copied into a shell. */
+  /** Whether the line is there to be copied into a shell. */
   readonly command?: boolean
 }
 

@@ -184,7 +184,7 @@ function partSpans({ isSuspended, activity, parts }: NodeRow, dot: string): Span
     [suspended, 'suspended'],
   ] as const
   const text = counts.flatMap(([n, word]) => (n === 0 ? [] : [`${formatCount(n)} ${word}`]))
-  // That its one step runs, the state says.
+  // The state says that its one step runs.
   if (running + waiting + suspended < 2) return []
   return [{ ...span(` ${dot} ${text.join(', ')}`, 'dim'), optional: true }]
 }

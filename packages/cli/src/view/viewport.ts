@@ -11,7 +11,7 @@ export interface GapNotice {
 /** A node that does not run, and why. */
 export interface WaitingNotice {
   readonly row: NodeRow
-  /** Its state when that was asked: it may have left it since. */
+  /** The state at the time of the question: the node may have left it since. */
   readonly state: 'waiting' | 'ready'
   /** Printable. */
   readonly text: string
@@ -21,7 +21,7 @@ export interface WaitingNotice {
 export interface Viewport {
   readonly columns: number
   readonly rows: number
-  /** On the clock's monotonic scale. */
+  /** The time on the clock's monotonic scale. */
   readonly now: number
   /** Milliseconds until the run ends, where that is known; `Infinity` while a node waits for something without a known end. */
   readonly remaining: number | undefined

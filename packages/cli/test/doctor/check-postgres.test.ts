@@ -107,6 +107,6 @@ test('heddle doctor --store checks a real PostgreSQL, and names the repair', asy
   for (const name of ['postgres', 'tls', 'pooler', 'connections', 'rights', 'encoding', 'clock']) {
     assert.match(stdout, new RegExp(`^✓ ${name} `, 'm'))
   }
-  assert.match(stdout, /^✗ durability +fsync = off.*\n +What was acknowledged can be lost/m)
+  assert.match(stdout, /^✗ durability +fsync = off.*\n +Acknowledged data can be lost/m)
   assert.doesNotMatch(stdout, new RegExp(new URL(postgres.address).password))
 })

@@ -89,7 +89,7 @@ test('without history: once all that is left has started, the average says nothi
   assert.equal(estimate.remaining(1_000), 2_000)
   estimate.apply(node('c', 'running', 1_000))
   assert.equal(estimate.remaining(60_000), undefined)
-  // One that is suspended or waits for its retry has started too.
+  // A node that is suspended or waits for its retry has started too.
   estimate.apply(node('b', 'suspended', 60_000))
   estimate.apply({ ...node('c', 'retrying', 60_000), delay: 5_000 })
   assert.equal(estimate.remaining(60_000), undefined)

@@ -57,7 +57,7 @@ test('one duration and one critical path of a run that was killed and resumed, i
     }
   ).runs
   sameMs(listed!.elapsed, duration)
-  // Without the time in which no process ran it.
+  // The time without the pause in which no process ran it.
   assert.ok(listed!.elapsed < listed!.endedAt - listed!.startedAt)
   const list = await runProgram(['runs'], options)
   assert.ok(list.stdout.includes(`  ${took}  4 done`), list.stdout)

@@ -38,7 +38,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
           await stage.finish(name)
           await served.get(`/results/${handles.get(name)}/0?wait=600000`)
         }
-        // At a moment of its own: in the middle of another submit.
+        // A random moment, in the middle of another submit.
         const cut = served.post('/jobs/staged', 'cut').catch(() => undefined)
         if (random.next() < 0.5) await served.get('/healthz')
         served.kill('SIGKILL')

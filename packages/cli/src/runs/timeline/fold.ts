@@ -12,7 +12,7 @@ export interface RowGroup {
 /** The rows of one place. */
 export interface Lane {
   readonly place: PlaceName
-  /** All of them, drawn on their own or not. */
+  /** All rows, drawn on their own or not. */
   readonly all: readonly TimelineRow[]
   readonly rows: readonly TimelineRow[]
   readonly groups: readonly RowGroup[]

@@ -20,7 +20,7 @@ export interface Gap extends Stretch {
 export interface Scale {
   readonly columns: number
   readonly gaps: readonly Gap[]
-  /** Where a time is: 0 to `columns`, with a fraction. */
+  /** The column of a time: 0 to `columns`, with a fraction. */
   columnOf(time: number): number
   /** The time at the left edge of a column. */
   timeOf(column: number): number

@@ -10,7 +10,7 @@ export interface TimelineSymbols {
   /** A stretch in which nothing ran, shortened to one column. */
   readonly gap: string
   readonly tick: string
-  /** At the end of an attempt that did not succeed. */
+  /** The signs at the end of an attempt that did not succeed. */
   readonly ends: Readonly<Record<Exclude<AttemptOutcome, 'succeeded'>, string>>
 }
 

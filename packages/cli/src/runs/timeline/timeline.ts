@@ -21,7 +21,7 @@ export interface TimelineSettings extends JournalCommandSettings {
   readonly all: boolean
 }
 
-/** Where there is no terminal to ask. */
+/** The width without a terminal. */
 const plainWidth = 100
 
 /** *Cancellation*: none; it reads the current state. */

@@ -119,7 +119,7 @@ export function mostAtOnce(rows: readonly TimelineRow[]): number {
     { at: from, by: 1 },
     { at: to, by: -1 },
   ])
-  // Where one ends as the other begins, the end comes first.
+  // If one ends as another begins, the end comes first.
   steps.sort((a, b) => a.at - b.at || a.by - b.by)
   let now = 0
   let most = Math.min(1, runs.length)
