@@ -110,7 +110,7 @@ export const listFiles: Job<FileListOptions, ListedFile[]> = job(
       // ever.
       if (!status.isFile()) continue
       const isManifest = place === path.posix.join(owner.location, 'package.json')
-      // On Windows a file that is not marked as executable may be marked elsewhere.
+      // A file without the executable mark on Windows may have it elsewhere.
       const isMarked = options.onlyBinsRun !== true && (status.mode & 0o100) !== 0
       const isExecutable = isBin.has(place) || isMarked
       const entry = { path: place, file, isExecutable }

@@ -254,7 +254,7 @@ test('all mistakes at once, with their lines', async (t) => {
   })
 })
 
-test('line ends of Windows, comments and the folder itself may be missing', async (t) => {
+test('accepts line ends of Windows and comments, and a missing folder', async (t) => {
   const packages = { a: ['1.0.0'] } as const
   const windows = '\r\n---\r\n# why\r\n"a": minor\r\n---\r\n\r\nText\r\n'
   const found = await plan(t, { packages, intents: { one: windows } })
