@@ -84,7 +84,7 @@ export interface Analysis {
   readonly findings: readonly Finding[]
   readonly diagnostics: readonly Diagnostic[]
   readonly stats: AnalysisStats
-  /** Those that could be read, sorted by path. */
+  /** The files that could be read, sorted by path. */
   readonly files: readonly AnalysedFile[]
   /** The lines of the function that a finding is in. */
   readonly extentOf: (finding: Finding) => LineRange | undefined

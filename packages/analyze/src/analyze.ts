@@ -87,7 +87,7 @@ async function analyzeWith(
 }
 
 interface Parts {
-  /** In the order of the parts. */
+  /** The results in the order of the parts. */
   readonly results: readonly PartResult[]
   /** The text of a file that was read, by its absolute path. */
   readonly textOf: (file: string) => string | undefined

@@ -122,7 +122,7 @@ export interface Finding {
   readonly window?: readonly [first: number, last: number]
   /** Why these tasks can overlap, or why the code is reached on a request path. */
   readonly evidence: readonly string[]
-  /** At least two. */
+  /** The repairs, at least two. */
   readonly fixes: readonly Fix[]
   readonly schedule?: ScheduleConstraint
   /** Stable key of the location or of the call, for the fingerprint. */

@@ -52,11 +52,11 @@ function isAssignmentAfter(text: string, position: number): boolean {
 const codes = (letters: string): ReadonlySet<number> =>
   new Set(Array.from(letters, (letter) => letter.charCodeAt(0)))
 
-/** Those of `+=`, `&&=`, `??=`; the second may be written twice. */
+/** The characters of `+=`, `&&=`, `??=`; the second may be written twice. */
 const operators = codes('+*|&?-')
 const doubled = codes('|&?')
 
-/** Then the name is only a part of a longer one, or a field. */
+/** Such a name is only a part of a longer one, or a field. */
 function isInName(code: number): boolean {
   return code < 128 && namePart[code] === 1
 }

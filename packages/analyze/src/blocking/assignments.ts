@@ -13,7 +13,7 @@ export interface Assigned {
   /** The assignment or call. */
   readonly node: Node
   readonly value: Node
-  /** It is more of it: `body += value`, `list.push(value)`. */
+  /** The assigned value adds to the old one: `body += value`, `list.push(value)`. */
   readonly isMore: boolean
 }
 

@@ -31,7 +31,7 @@ interface Variable {
 /** Where an expression stands: what its names mean depends on it. */
 interface Placed {
   readonly file: FileUnit
-  /** From the root to the expression. */
+  /** The nodes from the root to the expression. */
   readonly path: readonly Node[]
   /** Where assumptions are collected. */
   readonly assumed: Variable[]

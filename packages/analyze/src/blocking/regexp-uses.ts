@@ -37,7 +37,7 @@ export function mayUseRegExp({ name, args }: CallSite): boolean {
 }
 
 interface Use {
-  /** From the root to the pattern, and to the text that is matched. */
+  /** The nodes from the root to the pattern, and to the matched text. */
   readonly pattern: readonly Node[]
   readonly text: readonly Node[]
 }
@@ -197,7 +197,7 @@ function originText(origin: Origin): string {
   }
 }
 
-/** On one line: a pattern that was put together may hold line ends. */
+/** Shortens to one line: a computed pattern may contain line ends. */
 function shorten(source: string): string {
   const line = source.replaceAll('\n', '\\n').replaceAll('\r', '\\r')
   return line.length <= 60 ? line : `${line.slice(0, 40)}…${line.slice(-18)}`

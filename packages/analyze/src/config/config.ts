@@ -32,7 +32,7 @@ export interface Config {
   readonly models?: readonly string[]
   /** Functions and methods that run the function they are given alone: `withTenantLock`. */
   readonly guards?: readonly string[]
-  /** From the folder of the file. */
+  /** The path from the folder of the file. */
   readonly baseline?: string
   readonly failOn?: FailOn
 }

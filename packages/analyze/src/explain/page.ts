@@ -7,7 +7,7 @@ export type PageStep = readonly [task: string, text: string]
 export interface RulePage {
   /** `H101`. */
   readonly id: string
-  /** In two or three words with dashes: `check-then-act`. */
+  /** The name in two or three words with dashes: `check-then-act`. */
   readonly name: string
   readonly class: FindingClass
   /** The level it has when everything speaks for it; a single finding may have a lower one. */

@@ -180,7 +180,7 @@ class Scan {
     return at + 1
   }
 
-  /** To behind a template, or into the code of its next `${`. */
+  /** Moves behind a template, or into the code of its next `${`. */
   #template(from: number): number {
     const text = this.#text
     for (let at = from; at < text.length; at++) {

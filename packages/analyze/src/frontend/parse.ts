@@ -31,7 +31,7 @@ export interface ParseError {
 
 export interface ParsedFile {
   readonly file: string
-  /** Without a byte order mark. */
+  /** The text without a byte order mark. */
   readonly text: string
   /** Empty when the file could not be read at all. With errors it may still be whole. */
   readonly program: Program

@@ -278,7 +278,7 @@ function shortList(names: readonly string[]): string {
     : names.join(', ')
 }
 
-/** In a cell a bar would end it. */
+/** Escapes bars, which would end a cell. */
 function code(text: string): string {
   return `\`${text.replaceAll('`', "'").replaceAll('|', '\\|')}\``
 }

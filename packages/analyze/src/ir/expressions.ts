@@ -204,7 +204,7 @@ export function accessMember(
   if (location === undefined) return object.fresh === 'object' ? unknown : derived(object)
   const access = cx.read(location, start, end)
   const reads = object.reads === undefined ? [access] : [access, ...object.reads.slice(0, 3)]
-  // A part of an answer comes from the call as well.
+  // A part of a call's result comes from the call as well.
   return object.calls === undefined
     ? { location, reads }
     : { ...derived({ ...object, reads }), location }

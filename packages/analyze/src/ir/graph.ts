@@ -80,7 +80,7 @@ export function addCheck(to: { checks: readonly Check[] }, check: Check): void {
 /** A guard is taken or given back. */
 export interface GuardEvent {
   readonly op: 'acquire' | 'release'
-  /** Same text, same guard. */
+  /** Two guards with the same text are the same guard. */
   readonly guard: string
   /** The key of the guard where there is one: `lock.acquire(key, …)`. */
   readonly key: string | undefined
@@ -106,7 +106,7 @@ export class Block {
   /** Inside a `finally` or `catch`: 0 none, 1 catch, 2 finally. */
   readonly cleanup: 0 | 1 | 2
   readonly isLoopBody: boolean
-  /** It ends with a `throw`. */
+  /** Whether it ends with a `throw`. */
   isThrowing = false
   branch: Branch | undefined
   /** For the entry of a later callback: the block that hands it over. */
@@ -161,7 +161,7 @@ export interface Graph {
   blocks: readonly Block[]
   /** Some path of it (callbacks included) suspends. Settled when it is summarised. */
   suspends: boolean
-  /** It was cut short because it is too large or nested too deeply. */
+  /** Whether it was cut short because it is too large or nested too deeply. */
   readonly isTruncated: boolean
 }
 

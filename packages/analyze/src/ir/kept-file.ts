@@ -23,7 +23,7 @@ export class KeptFile {
   /** Suspensions at `return f()`. Summaries drop those where f turns out not to wait. */
   readonly #ends = new Map<Block, readonly Event[]>()
   readonly #suspensions = new Map<FunctionUnit, readonly Suspension[]>()
-  /** Those that suspend whatever their callees do. */
+  /** The functions that suspend whatever their callees do. */
   readonly #suspending = new Set<Graph>()
 
   /** @param lowered As lowering made it: not linked yet. */

@@ -29,7 +29,7 @@ export interface Lowered {
   readonly file: FileUnit
   /** The names of the module, for linking. */
   readonly scope: Scope
-  /** Those that its text names. */
+  /** The locations that its text names. */
   readonly locations: LocationTable
   readonly diagnostics: readonly Diagnostic[]
 }

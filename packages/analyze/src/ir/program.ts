@@ -58,7 +58,7 @@ export type Exported =
   | { readonly kind: 'from'; readonly source: string; readonly name: string }
 
 export interface ClassUnit {
-  /** Unlike that of any other in this process; says nothing about the order of classes. */
+  /** Unique in this process; unrelated to the order of classes. */
   readonly id: number
   readonly file: FileUnit
   readonly name: string
@@ -152,7 +152,7 @@ export interface Suspension {
 
 /** When a callee runs the function it is given. */
 export type CallbackRole =
-  /** Before the call returns, any number of times. */
+  /** Called before the call returns, any number of times. */
   | 'sync'
   /** Before the call returns, up to its first suspension; instances overlap each other. */
   | 'sync-async'
@@ -162,7 +162,7 @@ export type CallbackRole =
   | 'timer'
   | 'interval'
   | 'request'
-  /** While a guard is held. */
+  /** Called while a guard is held. */
   | 'guarded'
 
 export interface CallbackUse {

@@ -42,7 +42,7 @@ interface Cut {
 /** The cuts in one function. */
 interface Plan {
   readonly cuts: readonly Cut[]
-  /** All blocks of its own, those behind the cuts included. */
+  /** All blocks of its own, including those behind cuts. */
   readonly own: readonly Block[]
   /** Where blocks went on before a copy was put behind them. */
   readonly next: Map<Block, readonly Block[]>
@@ -91,7 +91,7 @@ export function isOfCopy(place: object): boolean {
   return site !== undefined && !transparent.has(place)
 }
 
-/** The event in the function that it is written in. */
+/** The original event, in the function that contains it. */
 export function originalOf<E extends Event>(event: E): E {
   return (originals.get(event) as E | undefined) ?? event
 }

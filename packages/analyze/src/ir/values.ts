@@ -12,17 +12,17 @@ import type { CallSite, ClassUnit, FunctionUnit, NameInScope } from './program.t
 export type LiteralKind = 'null' | 'false' | 'true' | 'number' | 'string' | 'zero'
 
 export interface Value {
-  /** It is (an alias of) what is stored there. */
+  /** The value is (an alias of) the value stored there. */
   readonly location?: Location
   /** Reads it was computed from. */
   readonly reads?: readonly Access[]
-  /** It is the promise (or the awaited result) of these calls. */
+  /** The value is the promise (or the awaited result) of these calls. */
   readonly calls?: readonly CallSite[]
   /** Calls whose results it was computed from; it is none of their promises. */
   readonly from?: readonly CallSite[]
   /** Parameters it was computed from; it is none of them. */
   readonly given?: readonly Location[]
-  /** Where the continuations hung on it end. */
+  /** The block where the continuations of the promise end. */
   readonly tail?: Block
   /** It may also settle without having gone through the tail. */
   readonly isTailOptional?: boolean
@@ -30,13 +30,13 @@ export interface Value {
   /** `this`, or an object literal with methods: fields of it are fields of the class. */
   readonly instanceOf?: ClassUnit
   readonly literal?: LiteralKind
-  /** Made here: no other task has it yet. */
+  /** Made here: no other task has the object yet. */
   readonly fresh?: 'object' | 'empty' | 'promise'
-  /** It is this class, not an object of it. */
+  /** The value is this class, not an object of it. */
   readonly classRef?: ClassUnit
   /** `new X(…)`. */
   readonly constructed?: NameInScope
-  /** It went through an `await`, so it is not a promise any more. */
+  /** The value went through an `await`, so it is not a promise any more. */
   readonly isAwaited?: boolean
   /** It is an element of the value read here: the variable of a loop. */
   readonly within?: readonly Access[]

@@ -25,7 +25,7 @@ const clearing = new Set(['clearTimeout', 'clearInterval', 'clearImmediate'])
 const timers = new Set(['setTimeout', 'setInterval', 'setImmediate'])
 
 export class Lifecycles {
-  /** All calls that give something back. */
+  /** All calls that release something. */
   readonly releases: readonly CallSite[]
   readonly #releases = new Map<Location, CallSite[]>()
   /** Keyed by container: where an entry of it is released, under any key. */

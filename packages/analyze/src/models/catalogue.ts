@@ -55,7 +55,7 @@ export class Catalogue {
   readonly #properties = new Map<string, SourceEntry>()
   readonly #events = new Map<string, SourceEntry>()
 
-  /** In the order of precedence: the first file wins. */
+  /** @param files In the order of precedence: the first file wins. */
   constructor(files: readonly ModelFile[]) {
     for (const file of files) for (const entry of file.entries) this.#add(entry)
   }

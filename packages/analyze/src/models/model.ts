@@ -104,13 +104,13 @@ export type SourceEntry = (CallPattern | PropertyPattern | EventPattern) & {
   readonly gives: string
   /** Bytes it never exceeds at a time: a value combined from several may be larger. */
   readonly limit?: number
-  /** It never holds line ends and other control characters. */
+  /** Whether it never contains line ends and other control characters. */
   readonly noControl?: boolean
   /** Strangers do not write to it: it is large by accident at most. */
   readonly trusted?: boolean
 }
 
-/** Its result is small whatever it was given. */
+/** The result is small for every argument. */
 export interface BoundEntry extends CallPattern {
   readonly kind: 'bound'
 }
@@ -135,7 +135,7 @@ export function isBlocking(entry: ModelEntry): entry is BlockingEntry {
   return (blockingKinds as readonly string[]).includes(entry.kind)
 }
 
-/** Its cost is only a matter of the size of its input. */
+/** Whether its cost depends only on the size of its input. */
 export function dependsOnInput(entry: BlockingEntry): boolean {
   return entry.cost === 'per-byte' || entry.cost === 'superlinear'
 }

@@ -7,7 +7,7 @@ import type { Program } from '../ir/program.ts'
 export interface PartResult {
   readonly findings: readonly PartFinding[]
   readonly diagnostics: readonly Diagnostic[]
-  /** Those that could be read, by their absolute paths. */
+  /** The files that could be read, by their absolute paths. */
   readonly files: readonly string[]
   readonly lines: number
   readonly functions: number

@@ -99,7 +99,7 @@ export class PackageFolders {
     return folder
   }
 
-  /** All packages around those that were asked about. */
+  /** All packages around the requested ones. */
   #around(): ReadonlySet<string> {
     const around = new Set<string>()
     for (const inner of this.#found) {

@@ -151,7 +151,7 @@ function groupsByCase(): ReadonlyMap<number, readonly number[]> {
   return caseGroups
 }
 
-/** With everything that `i` lets the set match too. */
+/** Adds the other-case characters that `i` lets the set match too. */
 export function withBothCases(set: CharSet): CharSet {
   // No other character has the same upper-case form as an ASCII letter, so the large table is not needed.
   const isAscii = set.length === 0 || (set.at(-1) as number) < 128

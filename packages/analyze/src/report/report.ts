@@ -26,7 +26,7 @@ export interface FixedFinding {
 }
 
 export interface Report {
-  /** At or above the level, by file, line and rule. */
+  /** The findings at or above the level, by file, line and rule. */
   readonly findings: readonly ReportedFinding[]
   readonly suppressed: readonly SuppressedFinding[]
   readonly fixed: readonly FixedFinding[]
@@ -40,7 +40,7 @@ export interface Report {
   readonly showsKnown: boolean
   /** Surveys of the targets that are parts of files, for documents about them. */
   readonly surveys: readonly Survey[]
-  /** For code frames. */
+  /** The source lines for code frames. */
   readonly source: SourceLines
 }
 

@@ -147,7 +147,7 @@ function refusedIn(model: Model, host: Host, late: Located): Access | undefined 
   return undefined
 }
 
-/** It throws, or ends with one call: the peer is sent away. */
+/** Whether it throws, or ends with one call: the peer is sent away. */
 function isRefusal(block: Access['checks'][number]['whenAbsent']): boolean {
   if (block === undefined) return false
   if (block.isThrowing) return true

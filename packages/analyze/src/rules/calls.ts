@@ -6,7 +6,7 @@ export class Calls {
   readonly #numbers = new Map<string, number>()
   /** Keyed by the number of the name. */
   readonly #sites = new Chains<CallSite>()
-  /** Those that hand a callback to an emitter or a timer. */
+  /** The calls that hand a callback to an emitter or a timer. */
   readonly triggers: readonly CallSite[]
   /** Functions that are given to emitters and timers by name. */
   readonly handedOver: ReadonlySet<FunctionUnit>

@@ -223,7 +223,7 @@ function local(host: Host, subscription: At<CallSite>, topic: number): Draft | u
   return undefined
 }
 
-/** It looks once more after it has subscribed. */
+/** Whether it checks once more after it has subscribed. */
 function asksAgain(host: Host, subscription: At<CallSite>, name: string): boolean {
   const way = overSuspension(
     host.graph,

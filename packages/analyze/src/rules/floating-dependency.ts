@@ -116,7 +116,7 @@ function isAsync(model: Model, site: CallSite): boolean {
   )
 }
 
-/** It waits for something, or hands on the promise of something. */
+/** Whether it waits for something, or returns the promise of something. */
 function doesWork(model: Model, target: FunctionUnit): boolean {
   return model.summaries(target).suspends !== 'never' || target.calls.some((one) => one.isReturned)
 }

@@ -4,7 +4,7 @@ import type { Model } from './model.ts'
 import { inSameRegion } from './walk.ts'
 
 /**
- * Stores that a function protects itself, so its callers need not: it looks again in the region in which
+ * Stores that a function protects itself, so that its callers need not: it checks again in the region in which
  * it stores, or it has taken something before it waits and runs once for all of them.
  */
 export class GuardedStores {

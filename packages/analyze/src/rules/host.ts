@@ -119,7 +119,7 @@ export function eventsIn<E extends Event>(
   return found
 }
 
-/** It decides a branch. */
+/** Whether it decides a branch. */
 export function isCheck({ access }: Located): boolean {
   return access.op === 'read' && access.checks.length > 0
 }

@@ -220,7 +220,7 @@ function senseOf({ graph }: Host, check: Check, block: Block): Sense | undefined
   return reaches(graph, whenPresent, block, branch.blocks) ? 'there' : 'absent'
 }
 
-/** Without a suspension between them. */
+/** Whether one leads to the other without a suspension between them. */
 function leadsTo(host: Host, from: At<Access>, act: Act): boolean {
   return (
     ask(host.graph, from, {

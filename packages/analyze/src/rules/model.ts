@@ -106,7 +106,7 @@ export class Model {
     return this.summaries.uses.writesOfField(field)
   }
 
-  /** Who reads a location, or asks a function that does. */
+  /** The readers of locations, including callers of functions that read them. */
   get readers(): Readers {
     return (this.#readers ??= new Readers(this.program, this.summaries))
   }
@@ -116,7 +116,7 @@ export class Model {
     return (this.#lifecycles ??= new Lifecycles(this.program))
   }
 
-  /** Who takes a component down. */
+  /** The functions that take a component down. */
   get teardowns(): Teardowns {
     return (this.#teardowns ??= new Teardowns(this.program, this.lifecycles))
   }

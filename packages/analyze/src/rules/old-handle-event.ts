@@ -65,7 +65,7 @@ function eventsIn(listener: FunctionUnit): readonly Event[] {
   )
 }
 
-/** It asks anything before it acts, or which handle it is about. */
+/** Whether it checks anything before it acts, or which handle it concerns. */
 function isLooking(listener: FunctionUnit): boolean {
   const isAsking = (event: Event): boolean => isIdentityCheck(event) || isLook(event)
   if (eventsIn(listener).some(isAsking)) return true

@@ -111,7 +111,7 @@ function isLookAtState(event: Event): boolean {
     : event.op === 'read' && isComponentState(event.location.canonical)
 }
 
-/** It waits for something to be there, not for a value of its own. */
+/** Whether it waits for something to be there, not for a value of its own. */
 function isPreparing({ joins, awaited }: Suspension): boolean {
   return awaited.length > 0 || (joins.length > 0 && joins.every((site) => site.isDiscarded))
 }

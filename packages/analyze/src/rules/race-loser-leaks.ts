@@ -40,7 +40,7 @@ function isWrittenIn(
   return site.start > at.start && site.end < at.end
 }
 
-/** It is given a time, so it is the other side of the race. */
+/** Whether it gets a time limit, so that it is the other side of the race. */
 function isLimit({ args }: CallSite): boolean {
   return args.some(({ literal }) => literal === 'number')
 }

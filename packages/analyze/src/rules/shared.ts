@@ -20,7 +20,7 @@ export function isAnswer(location: Location): boolean {
   return false
 }
 
-/** Not shared: what lives and dies with one call or one request. */
+/** Not shared: objects that live and die with one call or one request. */
 export function isShared(location: Location, host: FunctionUnit): boolean {
   switch (location.scope) {
     case 'module':

@@ -20,7 +20,7 @@ export interface Sorted {
    */
   readonly groups: readonly Group[]
   readonly calls: readonly At<CallSite>[]
-  /** Those of functions of the program. */
+  /** The functions of the program. */
   readonly linked: readonly At<CallSite>[]
   readonly awaited: readonly At<CallSite>[]
   readonly suspensions: readonly At<Suspension>[]

@@ -46,7 +46,7 @@ export function staleState(model: Model, host: Host): StaleState | undefined {
   return undefined
 }
 
-/** Where a function that takes things down sets a constant. */
+/** The places where a function that takes things down sets a constant. */
 function endsOf(model: Model, location: Location, host: Host): Access[] {
   const ends: Access[] = []
   for (const { access, host: by } of model.writesOf(location)) {

@@ -79,7 +79,7 @@ class AnswersOfListeners {
     }
   }
 
-  /** In the listener, or in a function that is written inside it. */
+  /** The accesses in the listener, or in a function that is written inside it. */
   of(listener: FunctionUnit): readonly Located[] {
     if (!this.#sorted.has(listener.host)) this.#sort(this.#model.hostOf(listener.host))
     return this.#byListener.get(listener) ?? []

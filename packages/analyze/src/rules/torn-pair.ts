@@ -70,7 +70,7 @@ function minePairs(model: Model): Map<string, Pair> {
   return pairs
 }
 
-/** Same key, different containers, both stored or both removed. */
+/** Whether both use the same key in different containers, and both store or both remove. */
 function isPair(a: Access, b: Access): boolean {
   const [one, two] = [a.location.canonical, b.location.canonical]
   return (

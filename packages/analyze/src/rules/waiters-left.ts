@@ -45,7 +45,7 @@ function from(model: Model, container: Location, waiter: Access): Draft | undefi
   return undefined
 }
 
-/** It marks the component as ended. */
+/** Whether it marks the component as ended. */
 function isMarking(model: Model, unit: FunctionUnit): boolean {
   const { before } = model.summaries(unit)
   return before.locations.some(

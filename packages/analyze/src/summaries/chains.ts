@@ -7,7 +7,7 @@ import { withRoomFor } from './room.ts'
  * where a map of arrays would make an array for every list.
  */
 export class Chains<T> {
-  /** In the order in which they came. */
+  /** The values in the order in which they came. */
   readonly values: T[] = []
   /** Indexed by list: the number of its last value, counted from 1. */
   #last = new Int32Array(256)

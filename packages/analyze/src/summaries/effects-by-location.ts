@@ -39,7 +39,7 @@ export class EffectsByLocation {
     return this.locations.filter((_, place) => this.effects[place]!.store !== undefined)
   }
 
-  /** After the last one when it is not there. */
+  /** The position, which is after the last one for an absent location. */
   #placeOf(location: Location): number {
     const { locations } = this
     if (locations.length > few) {

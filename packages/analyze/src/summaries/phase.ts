@@ -64,7 +64,7 @@ export class Phase {
     }
   }
 
-  /** After the last one when it is not there. */
+  /** The position, which is after the last one for an absent location. */
   #placeOf(location: Location): number {
     const place = this.#places[location.id] ?? 0
     return place < this.#count && this.#locations[place] === location ? place : this.#count

@@ -43,7 +43,7 @@ const emptySummary: Summary = {
 
 export interface Summaries {
   (unit: FunctionUnit): Summary
-  /** Who uses a location, in all that was summarised. */
+  /** The users of locations, in all that was summarised. */
   readonly uses: Uses
 }
 
@@ -274,7 +274,7 @@ export function isPredicate({ suspends, before }: Summary): boolean {
   )
 }
 
-/** It can come to an end without a suspension. */
+/** Whether it can end without a suspension. */
 function canEndEarly(graph: Graph): boolean {
   const reached = phasesOf(graph)
   return graph.blocks.some(

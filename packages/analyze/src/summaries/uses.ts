@@ -71,7 +71,7 @@ export class Uses {
   }
 }
 
-/** Those of one host stay in their order. */
+/** Compares hosts; accesses of one host stay in their order. */
 function byHost(a: Located, b: Located): number {
   return a.host.id - b.host.id
 }

@@ -15,7 +15,7 @@ export async function useTypes(
 ): Promise<readonly Diagnostic[]> {
   const open = openCallsOf(program)
   linkByTypes(program, open, await types.symbolsOf(questionsOf(open)))
-  // Who is called by more functions is reached from more places.
+  // A function with more callers is reached from more places.
   for (const unit of program.units) unit.reach.clear()
   assignReach(program.units, program.classes)
   return types.takeProblems().map(({ message, isLost }) => ({

@@ -20,7 +20,7 @@ export type Edit =
 const names = ['a.ts', 'b.ts', 'c.js', 'lib/d.ts', 'lib/index.ts'] as const
 const renamed = ['z.ts', 'a0.ts', 'lib/a.ts'] as const
 
-/** Each is about something that one file decides for another. */
+/** Each piece decides something in one file for another. */
 const pieces = {
   class: (n, o) => `export class Class${n} {
   session

@@ -22,7 +22,7 @@ export interface Mechanism {
   readonly notAs?: readonly Style[]
   /** Any of these is right. */
   readonly classes: readonly FindingClass[]
-  /** With its first value. */
+  /** The state with its first value. */
   readonly state: Readonly<Record<string, string>>
   readonly methods: readonly Method[]
   /** The methods that are different in the repaired twin, and those it has in addition. */

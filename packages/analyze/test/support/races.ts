@@ -22,7 +22,7 @@ export async function findIn(source: string, extension: 'ts' | 'js' = 'ts'): Pro
 
 export interface Sample {
   readonly name: string
-  /** Between the lines `--- race` and `--- fixed`. */
+  /** The text between the lines `--- race` and `--- fixed`. */
   readonly race: string
   readonly fixed: string
   readonly extension?: 'ts' | 'js'

@@ -7,7 +7,7 @@ export type ImportTarget =
    * `./promises`).
    */
   | { readonly kind: 'package'; readonly name: string; readonly subpath: string }
-  /** Without `node:`, such as `fs/promises`. */
+  /** The name without `node:`, such as `fs/promises`. */
   | { readonly kind: 'node'; readonly module: string }
   /** A path to nothing, or to something that is not code. */
   | { readonly kind: 'unresolved' }

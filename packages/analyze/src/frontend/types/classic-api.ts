@@ -22,7 +22,7 @@ export interface ClassicSymbol {
   readonly name: string
   readonly flags: number
   readonly declarations?: readonly ClassicNode[]
-  /** Not public, and there all the same. */
+  /** The parent; the field is not public, but exists. */
   readonly parent?: ClassicSymbol
 }
 

@@ -21,7 +21,7 @@ port.on('message', (message: ToTypes) => {
 })
 work()
 
-/** Until there is nothing to do but to wait. */
+/** Works until there is nothing to do but to wait. */
 function work(): void {
   for (;;) {
     const next: { readonly message: ToTypes } | undefined = receiveMessageOnPort(port)

@@ -30,7 +30,7 @@ export interface NativeProject {
 
 export interface NativeSnapshot {
   getProjects(): readonly NativeProject[]
-  /** Since 7.1. */
+  /** Available since 7.1. */
   update?(params: object): NativeSnapshot
   dispose(): void
 }
@@ -38,10 +38,10 @@ export interface NativeSnapshot {
 interface NativeApi {
   /** 7.0 */
   updateSnapshot(params: object): NativeSnapshot
-  /** Since 7.1. */
+  /** Available since 7.1. */
   createSnapshot?(params: object): NativeSnapshot
   close(): void
-  /** Not public: only to end a compiler, also one that hangs. */
+  /** The client; not public, used only to end a compiler, also one that hangs. */
   readonly client?: { readonly channel?: { readonly child?: CompilerProcess } }
 }
 

@@ -15,7 +15,7 @@ import { bytesOfNotes } from './request-notes.ts'
 const looksPerLimit = 10
 
 export class RequestLimit {
-  /** For the thread that asks. */
+  /** The memory shared with the asking thread. */
   readonly shared: SharedArrayBuffer = new SharedArrayBuffer(bytesOfNotes)
   readonly #words = new Int32Array(this.shared)
   readonly #clock: Clock

@@ -38,7 +38,7 @@ export interface TypesThreadOptions extends Omit<TypesStart, 'overlays' | 'reque
   readonly overlays?: ReadonlyMap<string, string> | undefined
   /** Milliseconds a single request may take before the compiler is given up. Default 30,000. */
   readonly requestLimit?: number
-  /** It answers again after edits. Default false. */
+  /** Whether it answers again after edits. Default false. */
   readonly isKept?: boolean
   /** For the limit. Not that of the analysis: the compiler takes real time. Default the system's. */
   readonly clock?: Clock

@@ -182,7 +182,7 @@ function widthOfLine(line: Line, { widthOf }: TextOptions['measure']): number {
   return line.reduce((sum, { text }) => sum + widthOf(text), 0)
 }
 
-/** Without spaces at the end. */
+/** The line without spaces at the end. */
 function trimmed(line: Line): Line {
   const pieces = [...line]
   while (pieces.length > 0 && pieces.at(-1)!.text.trimEnd() === '') pieces.pop()

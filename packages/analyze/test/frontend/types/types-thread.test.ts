@@ -50,7 +50,7 @@ test('I2: nothing is left of the process of a compiler that was closed', async (
   const pid = types.compilerPid
   assert.ok(pid !== undefined)
   await types.close()
-  // One that has ended but was never waited for would still be there.
+  // A process that has ended but was never awaited would still be there.
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })
 
