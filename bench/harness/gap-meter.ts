@@ -21,7 +21,7 @@ export interface Gaps {
   readonly longest: number
   /** The longest gap when the time of the collector is taken off each. */
   readonly own: number
-  /** How much of the longest gap was the collector's. */
+  /** The collector's share of the longest gap. */
   readonly collector: number
 }
 

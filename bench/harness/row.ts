@@ -17,9 +17,9 @@ export type Round = (built: () => void) => Promise<void | (() => Figures)>
  * the round: the loop is no longer watched.
  */
 export interface Figures {
-  /** In the unit of the row. */
+  /** Value in the unit of the row. */
   readonly value: number
-  /** Those that the row lists in `also`, by name. */
+  /** The figures that the row lists in `also`, by name. */
   readonly also: Readonly<Record<string, number>>
   /** An observation, where it says more than the figure. */
   readonly observed?: Observation

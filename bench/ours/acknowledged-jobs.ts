@@ -47,7 +47,7 @@ export async function startAckServer(store: string, servers = 1): Promise<AckSer
       })
       sent.on('error', reject).end(body)
     })
-  // Each has its part of the shards.
+  // Each server has its part of the shards.
   while (servers > 1) {
     const { text } = await call('/healthz', 'GET')
     const { cluster } = JSON.parse(text) as { readonly cluster: { readonly shards: number } }

@@ -79,7 +79,7 @@ export interface Served {
   readonly waitsMs: number
   /** Two processor-bound jobs in threads, together. */
   readonly pairMs: number
-  /** One of priority 0 while three ordinary ones spin. */
+  /** Milliseconds of one call of priority 0 while three ordinary ones spin. */
   readonly urgentMs: number
 }
 

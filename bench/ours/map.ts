@@ -25,12 +25,12 @@ async function play(graph: Graph, size: number, options: RunOptions): Promise<vo
   if (succeeded !== size) throw new Error(`${succeeded} of ${size} succeeded`)
 }
 
-/** Without a journal. */
+/** Runs the graph without a journal. */
 export function playPlain(size: number, window: number): Promise<void> {
   return play(mapOf(size, window), size, { concurrency: window })
 }
 
-/** With a journal, which is open before. */
+/** Runs the graph with a journal, which is open before. */
 export async function openMap(address: string, window: number) {
   const journal = await openJournal(address)
   const limits = { journal, concurrency: window }

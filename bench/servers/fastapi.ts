@@ -9,7 +9,7 @@ import type { ProvideOptions } from './provide.ts'
 /** The requirement of a FastAPI entrant. */
 export const fastApiNeed = 'fastapi'
 
-/** With the event loop and the parser that uvicorn recommends. */
+/** Packages for uvicorn with the event loop and the parser that it recommends. */
 const packages = [
   'python3-fastapi',
   'python3-uvicorn',

@@ -42,7 +42,7 @@ export const typedRow: Row = {
   },
 }
 
-/** Those that need no types, on the same sources. */
+/** The correctness rules that need no types, on the same sources. */
 function untyped(sourcesOf: (lines: number) => Sources): Row['entrants'] {
   return {
     heddle: {

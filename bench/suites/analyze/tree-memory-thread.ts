@@ -40,7 +40,7 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    // It has ended meanwhile, or this system has no such files.
+    // The process has ended, or this system has no such files.
     return ''
   }
 }

@@ -35,7 +35,7 @@ export type OpenShared = (
 export interface KeepLarge {
   /** Ends when the value would survive the end of the process. */
   set(key: string, value: unknown): Promise<unknown>
-  /** From disk, not from memory. */
+  /** Reads from disk, not from memory. */
   readBack(key: string): Promise<unknown>
   close(): Promise<void>
 }

@@ -16,7 +16,7 @@ import { Wire, type Answer } from './wire.ts'
 
 export interface LoadOptions {
   readonly workers: number
-  /** All periods are divided by it. */
+  /** The factor by which all periods are divided. */
   readonly speed: number
   /** Addresses of servers; workers take them in turn. */
   readonly servers: readonly { readonly host: string; readonly port: number }[]

@@ -94,7 +94,7 @@ async function play(
   for (let index = 0; index < scenario.servers; index++) {
     const server =
       scenario.peer?.(scenario.store) ?? new HeddleServer(scenario.store, scenario.execArgv)
-    // Also one that does not come up in time is ended.
+    // A server that does not come up in time is ended too.
     stack.use(server)
     servers.push(await server.start())
   }

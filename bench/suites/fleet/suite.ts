@@ -19,7 +19,7 @@ const multipleLimit = 150_000
 /** Milliseconds at each multiple of the row that looks for the largest. */
 const atEachMultiple = 20_000
 
-/** Without accidents. */
+/** Rates of a run without accidents. */
 const calm = { kill: 0, restart: false, slow: 0, longpoll: 0 } as const
 
 interface Setting {

@@ -22,7 +22,7 @@ export interface Ledger extends AsyncDisposable {
   append(node: string, step: Step): void
 }
 
-/** At the address of a journal, or in a file. */
+/** Opens a ledger at the address of a journal, or in a file. */
 export type OpenLedger = (at: string, durability: Durability) => Promise<Ledger>
 
 /** The options with which a library that keeps jobs is opened. Jobs are numbers. */

@@ -10,7 +10,7 @@ export interface Ask {
 
 export interface LoadOptions {
   readonly url: string
-  /** At a time. */
+  /** How many run at a time. */
   readonly concurrency: number
   /** Milliseconds, or until this many were answered. */
   readonly for: { readonly ms: number } | { readonly requests: number }

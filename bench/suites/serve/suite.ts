@@ -50,7 +50,7 @@ function entrant(role: Entrant['role'], start: Start, play: Play, needs?: string
 const outside = { warmUps: 0, warmUpSize: 1, rounds: 1, children: 3, isOutside: true } as const
 const round1 = (n: number): number => Math.round(n * 10) / 10
 
-/** Before each load, by its own requests. */
+/** Requests before each load, to warm up. */
 const warmUp = { ms: 1_000 } as const
 /** Where the inputs of the warm-up begin: no load gets so far, so that none is computed before. */
 const warmUpInputs = 100_000_000

@@ -16,7 +16,7 @@ export interface ModelPackage {
 
 export interface ReleaseModel {
   readonly seed: number
-  /** Each after those that it depends on. */
+  /** Each package after its dependencies. */
   readonly packages: readonly ModelPackage[]
 }
 

@@ -45,7 +45,7 @@ function parse(line: string): Answer {
     const { packages = [], ...rest } = JSON.parse(line) as Partial<ReleaseReport> & Partial<Answer>
     return { ...rest, packages }
   } catch {
-    // It was ended before it could say anything.
+    // The tool was ended before it could print anything.
     return { packages: [] }
   }
 }

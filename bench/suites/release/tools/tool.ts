@@ -18,7 +18,7 @@ export interface Reported {
   /** Were there before. */
   readonly already: readonly string[]
   readonly failed: readonly string[]
-  /** Not tried, or not finished. */
+  /** Packages that were not tried, or not finished. */
   readonly notDone: readonly string[]
   /** The line that names the failure; empty without one. */
   readonly message: string
