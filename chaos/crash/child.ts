@@ -18,7 +18,7 @@ export interface LifePlan {
   readonly trap?: TrapPlan
 }
 
-/** In the pipe when this returns: a kill cannot take it back. */
+/** The line is in the pipe when this returns: a kill cannot take it back. */
 function say(text: string): void {
   writeSync(3, `${text}\n`)
 }

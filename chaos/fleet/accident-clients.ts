@@ -10,7 +10,7 @@ for (let each = 0; each < Number(count); each++) {
   const worker = new Worker({
     server: servers!,
     name: `${name}-${each}`,
-    // Without a module: on the loop, which these units do not keep busy.
+    // Jobs without a module run on the loop, which these units do not keep busy.
     jobs: [job({ name: 'unit' }, play)],
     concurrency: 1,
   })

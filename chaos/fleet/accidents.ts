@@ -251,7 +251,7 @@ class Watch {
   async reach(units: number): Promise<void> {
     if (this.done >= units) return
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    // It may have lost a race.
+    // The promise may have lost a race.
     promise.catch(() => undefined)
     this.#waiters.push({ at: units, resolve, reject })
     await promise
@@ -301,7 +301,7 @@ async function doneOf(address: string): Promise<number | undefined> {
   }
 }
 
-/** Again while the servers share the shards between them. */
+/** Retries while the servers share the shards between them. */
 async function create(url: string, units: number, unitMs: number): Promise<string> {
   for (;;) {
     const { id, error } = await askFor(url, units, unitMs)

@@ -114,7 +114,7 @@ class Simulation {
   async run(): Promise<ScaleReport> {
     const { workers, servers, steady, partition } = this.#options
     for (let index = 0; index < servers; index++) this.#servers.push(await this.#start())
-    // Until each has its share.
+    // Waits until each server has its share.
     await this.#advance(30_000)
     for (const server of this.#servers) {
       const campaign = await this.#world.clock.runUntil(server!.create({ units: 1e12 }))
@@ -219,7 +219,7 @@ class Simulation {
       return undefined
     }
     const server = this.#servers[worker.server]
-    // It comes back after the restart: see #outage.
+    // The worker comes back after the restart: see #outage.
     if (server === undefined) return undefined
     this.#calls++
     this.#noteBack(worker)

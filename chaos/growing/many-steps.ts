@@ -69,7 +69,7 @@ export async function playManySteps(steps: number): Promise<ManySteps> {
     stopAt = Infinity
     const resumed = await startRun(graph(), { ...options, resume: first.id! })
     const result: GraphResult = await resumed.result
-    // Those that were under way at the cut may run twice.
+    // Calls that were under way at the cut may run twice.
     const isOnce = calls - done === steps - recorded
     const ok = result.ok && result.valueOf('many') === 0 && isOnce
     const seconds = (performance.now() - startedAt) / 1_000

@@ -1,2 +1,2 @@
-/** The code with which a life ends in which nodes were set aside. */
+/** The exit code of a life in which nodes were set aside. */
 export const setAsideCode = 3

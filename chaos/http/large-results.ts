@@ -137,7 +137,7 @@ async function askBeside(
   return statuses
 }
 
-/** On a connection of its own, which ends with the answer. */
+/** Uses a connection of its own, which ends with the answer. */
 async function ask({ host, port }: Served, path: string, body?: string): Promise<IncomingMessage> {
   const method = body === undefined ? 'GET' : 'POST'
   const headers = body === undefined ? {} : { 'content-type': 'application/json' }

@@ -169,7 +169,7 @@ interface Asked {
   readonly text: string
 }
 
-/** On a connection of its own, which ends with the answer. */
+/** Uses a connection of its own, which ends with the answer. */
 async function ask({ host, port }: Served, path: string, body?: string): Promise<Asked> {
   const signal = AbortSignal.timeout(patience)
   const method = body === undefined ? 'GET' : 'POST'

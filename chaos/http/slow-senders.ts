@@ -29,7 +29,7 @@ export interface SlowSendersReport {
   readonly latency: { readonly p50: number; readonly p99: number; readonly max: number }
   /** Times that a slow sender had lost its connection and came back. */
   readonly cameBack: number
-  /** What the server says at the end, with the senders still there. */
+  /** The server's report at the end, with the senders still there. */
   readonly server: unknown
   readonly memoryMiB: number
 }
@@ -52,7 +52,7 @@ async function sendSlowly(
 ): Promise<void> {
   const isDeaf = number % 2 === 1
   const isSlowInHead = number % 3 === 0
-  // Not all in the same moment of a second.
+  // Spreads the requests over the second.
   await sleep((number % 100) * 10, undefined, { signal }).catch(() => undefined)
   while (!signal.aborted) {
     const socket = connect({ host, port, allowHalfOpen: isDeaf })
@@ -108,7 +108,7 @@ export async function slowSenders(options: SlowSendersOptions): Promise<SlowSend
   const slow = Array.from({ length: senders }, (_, number) =>
     sendSlowly(server, number, () => cameBack++, over.signal),
   )
-  // All of them are there, and those that can be displaced can be.
+  // All senders are connected, and those that may be displaced are known by now.
   await sleep(3_000)
   const submits: Promise<Answer>[] = []
   const begin = performance.now()

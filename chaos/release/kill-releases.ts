@@ -32,7 +32,7 @@ export interface KillReleasesOptions {
 
 export interface KillReleasesReport {
   kills: number
-  /** Where the last event before each kill came from. */
+  /** The source of the last event before each kill. */
   readonly at: Record<string, number>
   releases: number
   versions: number

@@ -24,7 +24,7 @@ export interface ClusterFaultsOptions {
   readonly database: FaultyDatabase
   readonly seed: number
   readonly faults: number
-  /** Each is played in turn, in an order that the seed decides. */
+  /** Each fault is played in turn, in an order that the seed decides. */
   readonly kinds: readonly FaultKind[]
   /** Requests under way at a time. */
   readonly streams: number

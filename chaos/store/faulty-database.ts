@@ -109,7 +109,7 @@ export class FaultyDatabase implements AsyncDisposable {
     await old.stop()
     const name = `replica-${++this.#replicas}`
     const parent = this.#disk === undefined ? {} : { parent: this.#disk.path }
-    // It connects to the primary as soon as that is there.
+    // The replica connects to the primary as soon as the primary is there.
     const replica = await openPostgres(this.#keeper, { settings, name, replicaOf: old, ...parent })
     await old.start(['synchronous_standby_names=*', 'synchronous_commit=on'])
     await this.#until(

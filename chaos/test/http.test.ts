@@ -6,7 +6,7 @@ import { malformedRequests } from '../http/malformed.ts'
 import { playLives } from '../http/lives.ts'
 import { shaped } from '../http/shaped.ts'
 
-test('malformed requests at a server of its own: nothing is wrong and nothing is left', async () => {
+test('malformed requests to a separate server cause no wrong answer and leave nothing', async () => {
   const checkout = path.resolve(import.meta.dirname, '../..')
   const report = await malformedRequests({ checkout, requests: 300, seed: 5, streams: 5 })
   assert.deepEqual(report.problems, [])
