@@ -23,7 +23,7 @@ export interface Model {
   readonly coverage: number
 }
 
-/** For each level the values ahead, the next one first. */
+/** The values ahead for each level, the next one first. */
 export type Fan = readonly (readonly number[])[]
 
 /**

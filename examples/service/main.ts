@@ -29,7 +29,7 @@ try {
   say('refused', `${error.status} ${error.code}: ${error.message}`)
 }
 
-// Without waiting: status 202 is a promise, also over kill -9.
+// Submitted without waiting: status 202 is a promise, also over kill -9.
 const params = { name: 'report' }
 const { status, body } = await client.call('POST /jobs/:name', { params, body: 'July' })
 say('submit', `${status}: the result will be there`)

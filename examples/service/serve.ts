@@ -35,7 +35,7 @@ export async function serve(): Promise<Service> {
   return {
     url,
     stop,
-    // For a caller that fails: no process is left behind.
+    // Closes after a failure of the caller: no process is left behind.
     async [Symbol.asyncDispose]() {
       await stop('SIGKILL')
     },
