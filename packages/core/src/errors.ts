@@ -21,7 +21,7 @@ function entry<P>(retryable: boolean, message: (p: P) => string, help: string): 
   return { message, help, retryable }
 }
 
-/** Who asked for a cancellation. */
+/** The author of a cancellation. */
 export type CancelSource = (typeof cancelSources)[number]
 
 export const cancelSources = [
@@ -179,7 +179,7 @@ export const errorTable = {
     true,
     (p: {
       retryAfter: number
-      /** Why, as the job said it. */
+      /** The reason that the job gave. */
       reason?: string | undefined
     }) =>
       `${p.reason === undefined ? 'The job asked' : `${withoutStop(p.reason)}: the job asked`} to be tried again in ${p.retryAfter} ms.`,

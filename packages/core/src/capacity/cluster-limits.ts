@@ -58,7 +58,7 @@ export interface LimitedResource {
   readonly meter: ClusterPermits
   /** How many the first in line wants; 0 when nothing waits. */
   readonly needed: number
-  /** Its meter has changed. */
+  /** Called when its meter has changed. */
   recheck(): void
   /** Called when something waits that the meter has no room for. */
   onShort: (() => void) | undefined
@@ -218,7 +218,7 @@ class Limit {
     try {
       const isSettled = await this.#update()
       if (this.resource.needed > 0) pause = this.#shortEvery
-      // Not at once: servers that collide would do so again.
+      // After a random pause: servers that collide would collide again.
       if (!isSettled) pause = Math.min(retryAfter, pause)
       // E4: something waits since the record was read.
       else if (this.#isWanted) pause = 0

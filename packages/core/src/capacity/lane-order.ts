@@ -21,7 +21,7 @@ function entryBefore<T extends Entry<T>>(a: T, b: T): boolean {
   return a.depth === b.depth ? a.readyOrder < b.readyOrder : a.depth > b.depth
 }
 
-/** Between lanes, or bundles, of one priority. */
+/** Orders lanes, or bundles, of one priority. */
 export function headBefore<T extends Entry<T>>(a: Ranks<T>, b: Ranks<T>): boolean {
   return entryBefore(a.line.first!, b.line.first!)
 }

@@ -152,7 +152,7 @@ export class DepthLine<T extends Entry<T>> implements Line<T> {
     const { list } = entry.depth === this.#top.depth ? this.#top : this.#byDepth!.get(entry.depth)!
     list.remove(entry)
     let older = list.first
-    // Those that were resumed, too, are in front and in their order.
+    // Resumed entries, too, are in front and in their order.
     while (older !== undefined && older.readyOrder < entry.readyOrder) older = older.next
     list.insertAfter(entry, older === undefined ? list.last : older.previous)
   }

@@ -44,7 +44,7 @@ export interface ShareQuestion {
   readonly id: string
   /** The share of this server; undefined when it is not in the record. */
   readonly own: Share | undefined
-  /** Those that are alive. */
+  /** The servers that are alive. */
   readonly others: readonly (readonly [id: string, share: Share])[]
   /** Permits of this server that are in use. */
   readonly used: number

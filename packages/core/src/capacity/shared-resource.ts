@@ -38,7 +38,7 @@ export class Waiter implements HeapItem, Ranked {
   count = 0
   priority = 0
   since = 0
-  /** It was called and has not answered yet. */
+  /** Whether it was called and has not answered yet. */
   isNotified = false
   /** Room has come back: answered soon by taking it, or by leaving the line. */
   readonly onRoom: () => void
@@ -156,7 +156,7 @@ export class SharedResource {
     this.#callNext()
   }
 
-  /** It does not want anything any more, or cannot use it now. */
+  /** Called when it needs no permits any more, or cannot use them now. */
   leave(waiter: Waiter): void {
     if (!waiter.isWaiting) return
     this.#remove(waiter)
@@ -257,7 +257,7 @@ export class KeyedResource {
     })
   }
 
-  /** From the first permit, or the first that waits, until the last. */
+  /** Keeps a key from the first permit, or the first waiter, until the last. */
   keep(key: string, resource: SharedResource): void {
     if (!this.#keys.has(key)) this.#keys.set(key, resource)
   }

@@ -50,7 +50,7 @@ export interface ViewHost<T extends Entry<T>> {
   onRoom(): void
   /** Whether the run takes part. If not, it calls {@link View.offer} when it does again. */
   mayWait(view: View<T>): boolean
-  /** It waits for the process, or does so no more. */
+  /** Sets whether it waits for the process. */
   setWaiting(view: View<T>, isWaiting: boolean): void
 }
 

@@ -291,7 +291,7 @@ export class Decoder {
     copy.set(this.#body.subarray(this.#at, this.#at + length), start)
     this.#at += length
     if (frame.index === frame.length) frame.target = viewOf(kind, copy.buffer, 0, copy.length)
-    // It was charged as text when the position moved.
+    // Its bytes were charged as text when the position moved.
     return length / copyDiscount - length
   }
 
@@ -332,7 +332,7 @@ export class Decoder {
   }
 }
 
-/** Not by its length: V8 would make room for all of the places. */
+/** Does not set the length: V8 would make room for all places. */
 function endWithHole(items: unknown[], length: number): void {
   items[length - 1] = undefined
   Reflect.deleteProperty(items, length - 1)

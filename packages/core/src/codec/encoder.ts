@@ -72,7 +72,7 @@ class Shape {
 /** The holes of an array. */
 interface Holes {
   readonly present: PresentItems
-  /** Where the run begins that is not written yet, else -1. */
+  /** The start of the run that is not written yet, else -1. */
   from: number
 }
 
@@ -101,7 +101,7 @@ class Frame {
     this.items = items
   }
 
-  /** Where in its container the value being written is, for messages. */
+  /** The position, in its container, of the value being written, for messages. */
   get place(): string {
     if (this.keys !== undefined) return `.${this.keys[this.index - 1] ?? ''}`
     return this.tag === Tag.map ? `.entry(${this.index >> 1})` : `[${this.index - 1}]`

@@ -45,7 +45,7 @@ export const Tag = {
   map: 17,
   set: 18,
   binary: 19,
-  /** Since 0180. */
+  /** Used since decision 0180. */
   holes: 20,
 } as const
 

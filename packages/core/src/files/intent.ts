@@ -25,12 +25,12 @@ export interface Intent extends FileAttributes {
   readonly version: 1
   /** The changed file, without symbolic links. */
   readonly path: string
-  /** Where its next content is written before it takes the file's place. */
+  /** The file into which its next content is written before it takes the file's place. */
   readonly temp: string
   /** SHA-256 of the file before and after the change. */
   readonly original: string
   readonly changed: string
-  /** Who changed it and when, for people. */
+  /** The process that changed it, and the time, for people. */
   readonly pid: number
   readonly at: string
   /** The file is original again; only the traces are left. */
@@ -137,7 +137,7 @@ async function keepBoth(files: IntentFiles, intent: Intent): Promise<HeddleError
   try {
     await rename(files.original, files.kept)
   } catch (error) {
-    // It was moved before a crash.
+    // The file was moved before a crash.
     if (codeOf(error) !== 'ENOENT') throw error
   }
   await syncFolder(path.dirname(files.kept))

@@ -82,7 +82,7 @@ async function applyAttributes(handle: FileHandle, attributes: FileAttributes): 
 export interface Replacement {
   readonly target: string
   readonly temp: string
-  /** Those of a new file when absent. */
+  /** The attributes; those of a new file when absent. */
   readonly attributes: FileAttributes | undefined
   /** Bytes, or another file to copy them from. */
   readonly content: string | Uint8Array | { readonly file: string }

@@ -59,7 +59,7 @@ export interface Recovery {
 
 /** A file that is changed until it is restored. */
 export interface ChangedFile extends AsyncDisposable {
-  /** Without symbolic links. */
+  /** The path without symbolic links. */
   readonly path: string
   /**
    * Gives the file its original bytes back. Calling it again is harmless, and tries again when it
@@ -231,7 +231,7 @@ class Change implements ChangedFile {
     }
   }
 
-  /** After a failure: as if nothing had been asked for. */
+  /** Restores the state after a failure. */
   async #undo(): Promise<void> {
     try {
       if (this.intent !== undefined) {

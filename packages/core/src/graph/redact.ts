@@ -91,7 +91,7 @@ export function redactError(thrown: unknown, redact: (text: string) => string): 
   try {
     return redactOne(thrown)
   } catch {
-    // It is frozen, or cannot be read: nothing of it is shown.
+    // The error is frozen, or cannot be read: nothing of it is shown.
     return new Error(redactedText)
   }
 }

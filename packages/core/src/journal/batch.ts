@@ -9,7 +9,7 @@ export const cellsPerRow = 7
 
 /** A change of a run's own record. It is part of the batch that holds the row it comes with. */
 export type RunChange =
-  /** From here on readers see it. */
+  /** From here on readers see the run. */
   | { readonly type: 'open'; readonly run: number }
   | { readonly type: 'resume'; readonly run: number; readonly holder: RunHolder }
   | {

@@ -20,7 +20,7 @@ export function checkHolder(holder: RunHolder): void {
   checkText('command', holder.command)
 }
 
-/** Without the nodes: there may be a million of them. */
+/** Checks the header without the nodes: there may be a million of them. */
 export function checkHeader(header: RunHeader): void {
   checkName('id', header.id)
   if (header.key !== undefined) checkRunKey(header.key)

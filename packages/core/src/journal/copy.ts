@@ -275,7 +275,7 @@ async function compare(
       JSON.stringify(sorted(there.counts)) === JSON.stringify(sorted(source.counts))
     return isSame ? 'same' : 'different'
   } catch (error) {
-    // It was removed there: it stays removed.
+    // The run was removed there: it stays removed.
     if (isError(error, 'HDL_UNKNOWN_RUN')) return 'removed'
     throw error
   }

@@ -107,7 +107,7 @@ export class RunFold {
     }
   }
 
-  /** In the order in which they were announced. */
+  /** The nodes in the order in which they were announced. */
   nodes(): NodeSnapshot[] {
     return [...this.#nodes.values()]
   }

@@ -83,7 +83,7 @@ export interface RunHeader {
   readonly id: string
   /** A name that the caller has chosen for this piece of work: unique in its journal (J8). */
   readonly key?: string
-  /** For people: the file or the program that was run. */
+  /** The title for people: the file or the program that was run. */
   readonly title: string
   /** Milliseconds since 1970. */
   readonly startedAt: number
@@ -179,7 +179,7 @@ export type HistoryEntry =
       readonly position: number
       readonly at: number
       readonly state: RunState
-      /** Who runs it from here on: at its start and where it was resumed. */
+      /** The process that runs it from here on: at its start and where it was resumed. */
       readonly by?: RunHolder
       /** At its end: see {@link RunSummary.elapsed}. */
       readonly elapsed?: number
@@ -262,7 +262,7 @@ export interface RunListEntry extends RunSummary {
 
 /** Which runs a page of a list holds. */
 export interface RunListOptions {
-  /** One of these. All runs when absent. */
+  /** Only runs with one of these outcomes. All runs when absent. */
   readonly outcomes?: readonly RunOutcome[]
   /** A part of the id, the key or the title; case does not count. */
   readonly text?: string
@@ -270,7 +270,7 @@ export interface RunListOptions {
   readonly labels?: Readonly<Record<string, string | undefined>>
   /** `next` of the page before. */
   readonly before?: number
-  /** At most 1,000. */
+  /** The page size, at most 1,000. */
   readonly limit: number
   /** How many runs are read. Default 10,000. */
   readonly most?: number
@@ -294,7 +294,7 @@ export interface RunOverview extends RunSummary {
 export type RunMessage =
   | {
       readonly kind: 'cancel'
-      /** Who sends it, for people. */
+      /** The sender, for people. */
       readonly by: string
     }
   | {

@@ -13,7 +13,7 @@ const rareNames = Object.keys({
   redact: 1,
 } satisfies Record<keyof RareFields, 1>) as (keyof RareFields)[]
 
-/** Those that are set; undefined when there are none. */
+/** The fields that are set; undefined when there are none. */
 export function rareFieldsOf(node: {
   readonly [K in keyof RareFields]?: RareFields[K] | undefined
 }): RareFields | undefined {

@@ -105,7 +105,7 @@ export class Outbox {
   #gathering = new Batch(1)
   /** Sealed ones, oldest first. */
   readonly #sealed: Batch[] = []
-  /** Those in the thread, oldest first. */
+  /** The batches in the thread, oldest first. */
   readonly #sent: Batch[] = []
   #durableRows = 0
   #commits = 0

@@ -67,7 +67,7 @@ export function elapsedOf(detail: string | null | undefined): number | undefined
   return detail ? (JSON.parse(detail) as { readonly elapsed?: number }).elapsed : undefined
 }
 
-/** Who ran a run whose beginning is lost is not known. */
+/** The holder of a run whose beginning is lost is not known. */
 export function holderOf(detail: string | null | undefined): RunHolder {
   const found = detail ? (JSON.parse(detail) as Partial<RunHolder>) : {}
   return { pid: found.pid ?? 0, host: found.host ?? '', command: found.command ?? 'unknown' }

@@ -4,7 +4,7 @@ import { openProcessor, type Processor } from './processor.ts'
 export interface Pulse {
   /** Time since the last beat. */
   readonly elapsed: number
-  /** How much of it the loop did not spend waiting for events. */
+  /** The part of it that the loop did not spend waiting for events. */
   readonly busy: number
   /** How much of it the loop's thread was on a processor, where that is known. */
   readonly ran: number | undefined

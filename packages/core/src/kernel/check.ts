@@ -97,7 +97,7 @@ export function checkFunction<F extends (...args: never[]) => unknown>(
   return value
 }
 
-/** One of these words. */
+/** Checks that a word is one of these. */
 export function checkWord<W extends string>(option: string, value: W, words: readonly W[]): W {
   if (!words.includes(value)) refuse(option, value, words.map((word) => `'${word}'`).join(' or '))
   return value

@@ -2,7 +2,7 @@ import { checkCount, checkOptions, type OptionNames } from './check.ts'
 
 /** How many permits there are. */
 export interface PermitOptions {
-  /** Those that every priority may take. */
+  /** The permits that every priority may take. */
   readonly permits: number
   /** More of them, on top, that only priority 0 may take. None when absent. */
   readonly reserved?: number | undefined

@@ -29,7 +29,7 @@ class SystemProcessor implements Processor {
     try {
       this.#file = openSync(schedulerFile, 'r')
     } catch {
-      // Not Linux, or reading it is forbidden.
+      // Not Linux, or reading the file is forbidden.
     }
   }
 

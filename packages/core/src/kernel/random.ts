@@ -5,7 +5,7 @@ export interface Random {
   next(): number
 }
 
-/** Not repeatable. */
+/** The system's source; its numbers are not repeatable. */
 export const systemRandom: Random = { next: () => Math.random() }
 
 /**

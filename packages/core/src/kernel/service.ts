@@ -74,7 +74,7 @@ export class Life {
   #stopping = Promise.resolve()
   #startSignal = new AbortController()
   #enough = new AbortController()
-  /** On the clock's scale. */
+  /** The due time on the clock's scale. */
   #dueAt = Infinity
   #timer: Timer | undefined
   readonly #callers: AbortCallback[] = []

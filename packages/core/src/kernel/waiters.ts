@@ -139,7 +139,7 @@ export class Waiter<T> implements ListItem<Waiter<T>>, Due {
     }
   }
 
-  /** Its deadline has passed. */
+  /** Called when its deadline has passed. */
   expire(): void {
     this.fail(new HeddleError('HDL_TIMEOUT', { what: this.what, limit: this.#limit }))
   }

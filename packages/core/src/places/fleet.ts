@@ -20,7 +20,7 @@ export interface FleetAttempt {
   readonly grace: number
   /** A worker has accepted it: its timeout starts. */
   readonly onStart: () => void
-  /** It waits for a worker, at first or again: its timeout stops. */
+  /** The attempt waits for a worker, at first or again: its timeout stops. */
   readonly onWaiting: () => void
   readonly onLog: (text: string) => void
   readonly onProgress: (fraction: number, text?: string) => void

@@ -18,7 +18,7 @@ export class Tail {
     }
   }
 
-  /** With an ellipsis where something was dropped. */
+  /** The text, with an ellipsis where something was dropped. */
   get text(): string {
     const all = Buffer.concat(this.#chunks)
     const cut = this.#dropped || all.length > this.#limit

@@ -27,7 +27,7 @@ export type AttemptOutcome =
   | 'succeeded'
   | 'failed'
   | 'cancelled'
-  /** Its process ended before it did. */
+  /** The process of the run ended before the run. */
   | 'interrupted'
 
 export interface AttemptRecord {

@@ -107,7 +107,7 @@ function inOrderOfEffect(
 interface OpenNode {
   readonly attempts: Writable<RecordedAttempt>[]
   isRunning: boolean
-  /** Its next start continues the same attempt. */
+  /** Whether its next start continues the same attempt. */
   isSuspended: boolean
   /**
    * When it is added to a held recording: at its first start, or where it was blocked. Undefined for a node that
@@ -214,7 +214,7 @@ class RecordingBuilder {
       case 'retrying':
         this.#end(node, row, at)
         node.failedAt = at
-        // Until it is known when it was ready again.
+        // The time until it was ready again.
         if (row.delay !== undefined) node.attempts.at(-1)!.retryIn = row.delay
         break
       case 'cancelled':

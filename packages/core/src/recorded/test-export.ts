@@ -15,7 +15,7 @@ export interface TestExportOptions {
   readonly address: string
   /** What makes the test: it stands there too. */
   readonly by: string
-  /** Without types, for a JavaScript file. */
+  /** Whether to omit types, for a JavaScript file. */
   readonly plain?: boolean
 }
 

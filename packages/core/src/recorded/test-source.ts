@@ -7,7 +7,7 @@ import type { Recording } from './recording.ts'
 export interface SourceInput {
   readonly recording: Recording
   readonly snapshot: RunSnapshot
-  /** Where it comes from. */
+  /** The address of the run's journal. */
   readonly address: string
   /** What has made it. */
   readonly by: string
@@ -17,7 +17,7 @@ export interface SourceInput {
   readonly omitted: number
   /** ISO time of the run's start. */
   readonly startedAt: string
-  /** Without types, for a file that ends in .js or .mjs. */
+  /** Whether to omit types, for a file that ends in .js or .mjs. */
   readonly plain: boolean
 }
 

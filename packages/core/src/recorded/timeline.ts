@@ -27,7 +27,7 @@ export interface TimelineRow {
   readonly critical: boolean
   /** Milliseconds it could have ended later; null where that is not known. */
   readonly slack: number | null
-  /** In order, without overlaps. */
+  /** The spans in order, without overlaps. */
   readonly spans: readonly TimeSpan[]
 }
 

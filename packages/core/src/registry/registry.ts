@@ -148,7 +148,7 @@ class Entry<V> implements RegistryRequest<V>, Due {
   readonly done: Promise<V>
   id = 0
   outcome: Outcome | undefined
-  /** Set while it is registered. */
+  /** The key while it is registered. */
   key: Key<V> | undefined
   limit = Infinity
   sources: Source<V>[] | undefined

@@ -6,7 +6,7 @@ export function fromErrorRecord(record: ErrorRecord): Error {
   const { name, message, code, stack, cause, errors } = record
   const options = cause === undefined ? undefined : { cause: fromErrorRecord(cause) }
   const error = new Error(message, options)
-  // Not listed, as those of an error that was thrown.
+  // Not enumerable, like the fields of a thrown error.
   const define = (key: string, value: unknown): void => {
     Object.defineProperty(error, key, { value, configurable: true, writable: true })
   }

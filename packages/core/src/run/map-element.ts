@@ -32,7 +32,7 @@ export class MapElement implements PartOptions {
   readonly failure: Needed['failure']
   /** Rows of steps that an earlier process has left. */
   past: readonly unknown[] | undefined
-  /** Where it is among those under way, once it was started. */
+  /** The attempt's part under way, once it was started. */
   part: Part | undefined
   liveIndex = -1
 

@@ -68,7 +68,7 @@ class MapRun implements ElementOwner {
   readonly #context: AttemptContext
   readonly #host: GrowthHost
   readonly #live = new Roster<MapElement>()
-  /** In order; undefined when they are not collected. */
+  /** The results in order; undefined when they are not collected. */
   readonly #results: unknown[] | undefined
   /** Keys of elements, to notice duplicates. */
   readonly #keys: Set<string> | undefined
@@ -94,7 +94,7 @@ class MapRun implements ElementOwner {
   #onLate: () => void = () => undefined
   #reportedAt = -Infinity
   readonly #startedAt: number
-  /** Those that an earlier process has ended. */
+  /** The number of elements that an earlier process has ended. */
   #found = 0
 
   constructor(placed: PlacedNode, context: AttemptContext, host: GrowthHost) {

@@ -38,7 +38,7 @@ export interface RecordedNode {
 export interface RecordedRun {
   /** How many attempts run at once. `Infinity` for no limit. */
   readonly concurrency: number
-  /** Each after its dependencies. */
+  /** The nodes, each after its dependencies. */
   readonly nodes: readonly RecordedNode[]
   /** Calls made on the run. `abort` is a cancel that does not wait. */
   readonly controls?: readonly {

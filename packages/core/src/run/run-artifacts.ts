@@ -37,7 +37,7 @@ export function checkArtifacts(options: ArtifactOptions): void {
   }
 }
 
-/** Who an artifact belongs to. */
+/** The owner of an artifact. */
 function ownerOf({ entry }: NodeAttempt): string {
   return ownerName(entry instanceof Part ? entry.root.name : entry.name, entry.name)
 }

@@ -83,7 +83,7 @@ export class NodeControl implements AttemptControl {
   artifact(attempt: NodeAttempt, name: string, content: ArtifactContent): Promise<ArtifactInfo> {
     const put = this.#putArtifact
     if (put === undefined) return this.#attempts.artifact(attempt, name, content)
-    // Its node, or the whole run, has ended: nothing is added to that.
+    // The node, or the whole run, has ended: nothing is added to it.
     if (attempt.list === undefined) {
       const what = `The attempt of "${attempt.name}"`
       return Promise.reject(new HeddleError('HDL_CLOSED', { what }))

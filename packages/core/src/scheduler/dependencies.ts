@@ -42,7 +42,7 @@ const makeNumbers = (length: number): Int32Array<ArrayBuffer> => new Int32Array(
  * of the time of a large random graph is waiting for memory.
  */
 export class Dependencies {
-  /** In order of their index. */
+  /** The nodes in order of their index. */
   readonly nodes: NameMap<Node>
   readonly #records = new NumberTable(nodeSize, makeNumbers)
   readonly #edges = new NumberTable(edgeSize, makeNumbers)
@@ -162,7 +162,7 @@ export class Dependencies {
     return this.#edge(edge, nextOut)
   }
 
-  /** How much a node still waits for. */
+  /** The number of dependencies that a node still waits for. */
   remaining({ index }: Node): number {
     return this.#records.piece(index)[this.#records.offset(index) + remaining]!
   }

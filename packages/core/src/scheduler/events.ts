@@ -70,7 +70,7 @@ export type RunEvent =
       readonly at: number
       readonly name: string
       readonly attempt: number
-      /** From 0 to 1. */
+      /** The progress from 0 to 1. */
       readonly fraction: number
       readonly text?: string
     }

@@ -19,7 +19,7 @@ export type Explanation = {
   | { readonly why: 'place'; readonly ms: number }
   | {
       readonly why: 'dependencies'
-      /** At most a hundred of them. */
+      /** The dependencies it waits for, at most a hundred. */
       readonly on: readonly {
         readonly name: string
         readonly state: NodeState
@@ -39,7 +39,7 @@ export type Explanation = {
       readonly why: 'permits'
       /** `concurrency`, a place, or a name in `resources`. */
       readonly resource: string
-      /** With a limit for each key: which key. */
+      /** The key, for a limit for each key. */
       readonly key?: string
       readonly capacity: number
       readonly used: number
@@ -145,7 +145,7 @@ function explainDependencies(node: Node, view: View): Part<'dependencies'> {
 }
 
 interface Unfinished {
-  /** At most `listed`. */
+  /** The open dependencies, at most `listed`. */
   readonly open: readonly Node[]
   readonly total: number
 }

@@ -22,7 +22,7 @@ import type { Timeline } from './timeline.ts'
 export interface CriticalPath {
   /** Milliseconds: no number of slots makes the run shorter than this. */
   readonly length: number
-  /** From first to last. */
+  /** The path from first to last. */
   readonly path: readonly { readonly name: string; readonly ms: number }[]
   /** Milliseconds a node could take longer without making the critical path longer. */
   slackOf(name: string): number | undefined
@@ -51,7 +51,7 @@ export interface Ran {
   find(name: string): number | undefined
   /** Milliseconds. */
   durationOf(node: number): number
-  /** Those of its dependencies that ran: smaller numbers. */
+  /** The dependencies of a node that ran: smaller numbers. */
   dependenciesOf(node: number): readonly number[]
   /** Longest path from a root. Computed from the nodes that ran when absent. */
   depthOf?(node: number): number

@@ -90,7 +90,7 @@ export class Node implements Attemptable, Entry<Node> {
   readyOrder = 0
   /** Longest path from a root, from the moment in which it is ready. */
   depth = 0
-  // Where it stands in its lane while it is ready.
+  // The links in its lane while it is ready.
   list: object | undefined
   previous: Node | undefined
   next: Node | undefined
@@ -126,7 +126,7 @@ export class Node implements Attemptable, Entry<Node> {
     return this.#trouble?.relays ?? false
   }
 
-  /** Made on first use. */
+  /** The details of a failure; made on first use. */
   get trouble(): Trouble {
     return (this.#trouble ??= { errors: [], blockedBy: undefined, removed: false, relays: false })
   }

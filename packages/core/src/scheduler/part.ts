@@ -126,7 +126,7 @@ export class Parts {
     part.rosterIndex = this.#live.add(part)
     const refusal = this.#host.refusal(part)
     if (refusal === undefined) this.enqueue(part, attempts.now())
-    // Not from within this call: its caller does not know the part yet.
+    // Skipped in a later step: the caller does not know the part yet.
     else soon(() => this.#skip(part, refusal))
     this.#host.pumpSoon()
     return part

@@ -43,7 +43,7 @@ class Placing implements HeapItem {
   readonly dependencies: Placing[] = []
   readonly dependents: Placing[] = []
   remaining = 0
-  /** Its place in the order. */
+  /** The position in the order. */
   number = -1
 
   constructor(node: RanNode, given: number) {

@@ -189,7 +189,7 @@ export interface AddOptions {
   readonly when?: 'always'
   /** Already done, for instance in an earlier run: not called, dependents may start. */
   readonly done?: boolean
-  /** With `done`: what resultOf() gives to dependents. */
+  /** The value that resultOf() gives to dependents; for `done`. */
   readonly value?: unknown
 }
 
@@ -1136,7 +1136,7 @@ export class Scheduler {
     move(node, skipped)
     this.#result.skipped.push(node.name)
     if (!node.relays) return this.#blockAll(this.#ended(node, now), node)
-    // Its dependents wait for what its dependencies come to.
+    // Its dependents wait for its dependencies instead.
     this.#graph.markEnded(node)
     this.#close(node, now)
   }
@@ -1337,7 +1337,7 @@ export class Scheduler {
     }
 
     onProgress({ entry, attempt }: NodeAttempt, fraction: number, text: string | undefined): void {
-      // How far a part has come does not say how far its node has.
+      // The progress of a part is not that of its node.
       if (!this.#of.#observers.wanted || entry.index < 0) return
       const { name } = entry
       const at = this.#of.#attempts.now()

@@ -48,7 +48,7 @@ export interface Role<Q = never, C = never, H = never> {
 
 /** A file and its roles. */
 export interface HostedFile {
-  /** In the order of their numbers. */
+  /** The roles in the order of their numbers. */
   readonly roles: readonly Role[]
   open(): unknown
   close(argument: unknown): unknown

@@ -625,7 +625,7 @@ export class AcknowledgedJobs implements RunningService {
     this.#unmark(entry)
     if (entry.mark === 'written') {
       const { handle } = entry.request
-      // Not waited for: a refusal ends the attempt through lost().
+      // Not awaited: a refusal ends the attempt through lost().
       const row: JobRow = { kind: 'job-put-back', handle }
       this.#options.committer.write(shard.grant, [row]).catch(() => undefined)
     }
@@ -647,7 +647,7 @@ export class AcknowledgedJobs implements RunningService {
     }
     this.#unmarked.clear()
     for (const [{ grant }, rows] of byShard) {
-      // Not waited for: a refusal ends the attempts through lost().
+      // Not awaited: a refusal ends the attempts through lost().
       this.#options.committer.write(grant, rows).catch(() => undefined)
     }
   }

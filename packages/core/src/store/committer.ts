@@ -271,7 +271,7 @@ export class Committer<R> implements RunningService {
       } catch (error) {
         if (isGone(error)) throw error
         if (isOfRows(error)) {
-          // Not written, and so its number is the next one.
+          // The commit was not written, so its number is used again.
           session.number--
           return { rejected: error }
         }

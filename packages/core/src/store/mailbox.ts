@@ -37,7 +37,7 @@ export interface MailRow {
 
 export interface Mail {
   post(message: Message): Promise<void>
-  /** All messages of these shards, oldest first: one query. */
+  /** Reads all messages of these shards, oldest first: one query. */
   messages(shards: readonly number[]): Promise<readonly Message[]>
 }
 

@@ -126,7 +126,7 @@ export interface TableQuery<R extends StoredRecord = StoredRecord> {
   readonly descending?: boolean | undefined
   /** The last record of the page before: see {@link cursorOf}. */
   readonly after?: Cursor | undefined
-  /** At most 1,000. Default 100. */
+  /** The page size, at most 1,000. Default 100. */
   readonly limit?: number | undefined
 }
 

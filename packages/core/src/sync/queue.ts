@@ -51,7 +51,7 @@ export interface QueueStats {
   readonly size: number
   /** How many items stand in the line of each priority: index 0 is first. */
   readonly sizeByPriority: readonly number[]
-  /** Taken and not finished. */
+  /** Items taken and not finished. */
   readonly taken: number
   readonly waitingPutters: number
   readonly waitingGetters: number

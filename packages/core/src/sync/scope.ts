@@ -57,7 +57,7 @@ export interface ScopeOptions extends WaitOptions, Omit<SyncOptions, 'maxWaiters
 export interface ScopeContext {
   /** Aborts when the scope is cancelled, a sibling fails or the deadline passes. Pass it on. */
   readonly signal: AbortSignal
-  /** For starting more children. */
+  /** A scope for starting more children. */
   readonly scope: Scope
 }
 
@@ -76,7 +76,7 @@ export interface ShieldOptions extends TaskOptions {
 export interface CancelOptions {
   /** `user` when absent. */
   readonly source?: CancelSource | undefined
-  /** Who asked. */
+  /** The author of the cancellation. */
   readonly by?: string | undefined
 }
 

@@ -61,7 +61,7 @@ export interface SemaphoreStats {
   /** Free reserved permits. */
   readonly availableReserved: number
   readonly waiting: number
-  /** Those of them that may use reserved permits. */
+  /** Waiting callers that may use reserved permits. */
   readonly waitingUrgent: number
 }
 

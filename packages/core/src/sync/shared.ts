@@ -67,7 +67,7 @@ export interface SharedStats {
   readonly opening: number
   readonly open: number
   readonly closing: number
-  /** Given out and not given back. */
+  /** Leases that are not released. */
   readonly leases: number
   readonly waiting: number
 }

@@ -169,7 +169,7 @@ const cases: readonly ArtifactCase[] = [
       await put('a', 4)
       await put('b', 6)
       await assert.rejects(put('c', 1), full)
-      // While it is being replaced, others have the room that is left.
+      // While it is being replaced, others have the remaining room.
       const { promise: isCut, resolve: end } = Promise.withResolvers<void>()
       const { promise: isWritten, resolve: written } = Promise.withResolvers<void>()
       await put('b', 3)

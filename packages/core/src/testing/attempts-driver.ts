@@ -35,7 +35,7 @@ export interface AttemptsDriver extends AsyncDisposable {
 }
 
 export interface OpenAttempts {
-  /** Each has a name of its own. */
+  /** The jobs, each with a different name. */
   readonly jobs: readonly Job[]
   /** How many of them run at a time. */
   readonly permits: number

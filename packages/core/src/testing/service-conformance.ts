@@ -5,7 +5,7 @@ import type { RunningService, Service } from '../kernel/service.ts'
 
 /** A part with a life, made for one case. */
 export interface ServiceDriver extends Partial<AsyncDisposable> {
-  /** Without `start`: it runs from the moment it is made. */
+  /** A service without `start` runs from the moment it is made. */
   readonly service: RunningService & Partial<Pick<Service, 'start'>>
   /** Gives it work that does not end by itself. Absent where there is none. */
   occupy?(): Promise<void> | void

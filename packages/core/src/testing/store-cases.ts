@@ -359,7 +359,7 @@ export const storeCases: readonly StoreCase[] = [
         ),
         batch(two!, [acknowledged(elsewhere)]),
       ])
-      // In one commit, and in this order.
+      // Both rows in one commit, in this order.
       await database.commit(session, 2, [
         batch(one!, [{ kind: 'job-started', handle: z }]),
         batch(one!, [{ kind: 'job-started', handle: y }]),

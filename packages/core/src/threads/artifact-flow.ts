@@ -25,7 +25,7 @@ import type { Ticket } from './task-ownership.ts'
 /** Pieces that are sent before the first of them is read. */
 const window = 4
 
-/** From the thread. */
+/** Messages from the thread. */
 export type ArtifactNotice = {
   readonly type: 'artifact'
   readonly ticket: Ticket

@@ -17,7 +17,7 @@ import {
  * itself.
  */
 export interface ErrorWire {
-  /** Not an error: the value that was thrown. */
+  /** The thrown value, if it is not an error. */
   readonly value?: unknown
   readonly message?: string
   readonly name?: string

@@ -13,7 +13,7 @@ import type { Ticket } from './task-ownership.ts'
 export interface ThreadData {
   readonly port: MessagePort
   readonly words: Int32Array<SharedArrayBuffer>
-  /** How much of the lines of its jobs the loop has read. */
+  /** The number of log lines of its jobs that the loop has read. */
   readonly logWords: LogWords
   readonly loadLimit: number
 }
@@ -22,7 +22,7 @@ export interface ThreadData {
 export type TaskBatch = unknown[]
 export const taskFields = 7
 
-/** To the thread, besides tasks. */
+/** Messages to the thread, besides tasks. */
 export type Control =
   | { readonly type: 'job'; readonly id: number; readonly module: string; readonly name: string }
   | { readonly type: 'cancel'; readonly ticket: Ticket; readonly reason: ErrorWire }
@@ -37,7 +37,7 @@ export type Outcome = (typeof outcome)[keyof typeof outcome]
 /** One result: ticket, outcome, milliseconds it ran, value, {@link ErrorWire}, message or encoded value. */
 export type ResultMessage = readonly [Ticket, Outcome, number, unknown]
 
-/** To the loop, besides results. */
+/** Messages to the loop, besides results. */
 export type Notice =
   | { readonly type: 'ready' }
   /** Lines of `ctx.log()` and reports of `ctx.progress()`, in order. */

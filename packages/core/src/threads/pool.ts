@@ -590,7 +590,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
 
   #flush(): void {
     const now = this.#clock.now()
-    // It stays planned: the end of the turn flushes.
+    // The flush stays planned: the end of the turn does it.
     if (this.#turn.isOver(now)) return
     this.#isFlushPlanned = false
     this.#takeBackLate(now)
@@ -622,7 +622,7 @@ export class ThreadPool implements RunningService, AsyncDisposable {
     }
   }
 
-  /** To the front of the queue, in their order. */
+  /** Puts tasks at the front of the queue, in their order. */
   #takeBackAll(thread: Thread): void {
     for (let task = thread.tasks.last; task !== undefined;) {
       const { previous } = task

@@ -49,7 +49,7 @@ function relay(source: ReadableStream): Relay {
       try {
         controller.error(reason)
       } catch {
-        // It had been read to its end.
+        // The stream had been read to its end.
       }
     },
   }

@@ -106,7 +106,7 @@ export class Slots {
     return Atomics.load(this.words, slotOf(ticket)) !== word(ticket, queued)
   }
 
-  /** After the result has arrived, or the thread has ended. */
+  /** Called after the result has arrived, or the thread has ended. */
   release(ticket: Ticket): void {
     Atomics.store(this.words, slotOf(ticket), 0)
     this.#free.push(slotOf(ticket))

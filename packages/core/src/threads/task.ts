@@ -45,10 +45,10 @@ export class Task implements ListItem<Task>, Due {
   /** Milliseconds from the call, for the error. */
   deadline: number | undefined
 
-  /** Where it is, when it was given to a thread. */
+  /** The thread that has the task, if any. */
   thread: Thread | undefined
   ticket: Ticket = 0
-  /** Its share of the thread's load, as it was when the thread got it. */
+  /** Its share of the thread's load at the time when the thread got it. */
   load = 0
   idempotencyKey: string | undefined
   traceparent: string | undefined
@@ -85,7 +85,7 @@ export class Task implements ListItem<Task>, Due {
     this.reject = reject
   }
 
-  /** How errors call it. */
+  /** The name in errors. */
   get what(): string {
     return `Job "${this.name ?? this.record.name}"`
   }

@@ -47,7 +47,7 @@ export interface StarvedGaps {
 interface Measured {
   readonly late: number
   readonly starved: number
-  /** For how long the loop was certainly held. */
+  /** The time for which the loop was certainly held. */
   readonly stuck: number
   readonly ms: number
 }
@@ -202,7 +202,7 @@ function starvedTime({ busy, ran, queued }: Pulse, evidence: Evidence | undefine
   return queued ?? (isInNode ? 0 : notRun)
 }
 
-/** Who is to blame, in one line. */
+/** The blamed code, in one line. */
 export function describeGap(gap: LoopGap): string {
   if (gap.isCollection === true) return `the garbage collector, ${describeCollection(gap)}`
   const where = gap.stack[0]

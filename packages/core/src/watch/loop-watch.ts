@@ -89,7 +89,7 @@ interface UnreportedGap {
   readonly pulse: Pulse
   readonly wallTime: number
   readonly evidence: Evidence | undefined
-  /** On the scale of the system's clock. */
+  /** The end on the scale of the system's clock. */
   readonly endedAt: number
 }
 

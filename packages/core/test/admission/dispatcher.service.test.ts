@@ -35,7 +35,7 @@ class Service {
   }
 
   async ask({ content, slot = content, priority = 1, client }: Ask): Promise<string> {
-    // Who finds a job to share needs no seat of its own.
+    // A caller that finds a job to share needs no seat of its own.
     using reservation = this.#jobs.has(content) ? undefined : this.dispatcher.reserve({ priority })
     await this.parse()
     using ticket = this.slots.take(slot)

@@ -395,7 +395,7 @@ test('a caller that leaves a set ends its wait; the value stays', async () => {
   tier.release()
   await clock.settle()
   assert.equal(cache.tryGet('key'), 'value')
-  // One that has left before it came changes nothing.
+  // A caller that has left before it came changes nothing.
   await assert.rejects(cache.set('key', 'x', { signal: controller.signal }), {
     code: 'HDL_CANCELLED',
   })

@@ -40,7 +40,7 @@ export class HeldOperation {
     this.#outcome.resolve(this.#result)
   }
 
-  /** It does not happen, and the cache gets an error. */
+  /** The operation does not happen, and the cache gets an error. */
   fail(error: unknown): void {
     this.#done()
     this.#outcome.reject(error)
@@ -50,9 +50,9 @@ export class HeldOperation {
 /** A tier that holds each operation until the test lets it happen, on top of a real tier. */
 export class HeldTier implements CacheTier {
   readonly inner: CacheTier
-  /** Not answered yet, in order of arrival. */
+  /** The operations not answered yet, in order of arrival. */
   readonly held: HeldOperation[] = []
-  /** All that ever came. */
+  /** All operations that ever came. */
   readonly log: string[] = []
   /** When false, operations happen and are answered at once. */
   isHolding: boolean

@@ -73,7 +73,7 @@ export class FakeRun {
     })
   }
 
-  /** Without starting anything. */
+  /** Adds a node without starting anything. */
   add(name: string, options: ItemOptions = {}): Item {
     const lane = options.isOnce
       ? this.lanes.laneForOnce(options.needs, options.priority, options.at)

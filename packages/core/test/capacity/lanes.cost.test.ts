@@ -79,7 +79,7 @@ function movesBesideTwo(keys: number, permits: number): number {
   const random = seededRandom(7)
   const moves = heapMoves(() => {
     while (run.started.length > 0) {
-      // In any order, as jobs end.
+      // Ends in any order, like jobs.
       run.end(run.started[Math.floor(random.next() * run.started.length)])
       run.pump()
     }

@@ -1,7 +1,7 @@
 import { Decoder } from '../../src/codec/decoder.ts'
 import { Encoder } from '../../src/codec/encoder.ts'
 
-/** All of a value, in steps of this size. */
+/** Encodes all of a value, in steps of this size. */
 export function encode(
   value: unknown,
   budget = Infinity,

@@ -14,7 +14,7 @@ const pages = files(
 )
 
 interface Link {
-  /** From the root, with `/` between folders. */
+  /** The path from the root, with `/` between folders. */
   readonly target: string
   readonly anchor: string | undefined
 }

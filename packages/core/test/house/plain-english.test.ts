@@ -116,7 +116,7 @@ test('comments of the sources use plain words', () => {
 })
 
 test('comments and titles of the tests use plain words', () => {
-  // Those of the server still have some.
+  // Tests of the server still have some.
   const tests = files('packages/{core,cli,release,worker,ui,analyze}/test/**/*.ts').filter(
     isOurText,
   )

@@ -95,7 +95,7 @@ class Repository {
     return readFileSync(this.path('calls.txt'), 'utf8').trim().split('\n')
   }
 
-  /** Until this file is there. */
+  /** Waits until this file is there. */
   async has(name: string): Promise<void> {
     while (!existsSync(this.path(name))) await new Promise((next) => setImmediate(next))
   }
@@ -140,7 +140,7 @@ class Running {
     })
   }
 
-  /** Until it has printed this. */
+  /** Waits until it has printed this. */
   async printed(text: string): Promise<void> {
     while (!this.stdout.includes(text) && !this.stderr.includes(text)) {
       await Promise.race([

@@ -37,7 +37,7 @@ test('L2: items removed or added during an iteration are left out', () => {
     seen.push(name)
     if (name !== 'a') continue
     roster.remove(second!)
-    // It gets the index of the one that was removed.
+    // The new item gets the index of the removed one.
     assert.equal(roster.add('d'), second)
   }
   assert.deepEqual(seen, ['a', 'c'])

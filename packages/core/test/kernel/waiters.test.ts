@@ -279,7 +279,7 @@ test('W3: an abort of very many ends their waits in slices, and comes first all 
 
 test('W2: deadlines of one moment share a timer and end in slices', async () => {
   const clock = new VirtualClock()
-  // Each look at the clock takes a millisecond once they end.
+  // Each reading of the clock takes a millisecond once they end.
   let ahead = 0
   let isEnding = false
   const now = clock.now.bind(clock)

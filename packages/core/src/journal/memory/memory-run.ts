@@ -16,7 +16,7 @@ export type StoredValue = readonly Uint8Array<ArrayBuffer>[]
 /** Approximate size of a row. */
 const rowBytes = 100
 
-/** Who writes a run. */
+/** The writer of a run. */
 interface OpenWriter extends AsyncDisposable {
   /** Rows that wait for a large value before them. */
   readonly held: number
@@ -36,7 +36,7 @@ export class MemoryRun {
   readonly options: StoredValue
   readonly entries: HistoryEntry[] = []
   readonly #values = new Map<number, StoredValue>()
-  /** Where the last result of a node is. */
+  /** The position of the last result of each node. */
   readonly #positions = new Map<string, number>()
   readonly #parts = new Map<string, PartEntry[]>()
   readonly #counts = new CountFold()

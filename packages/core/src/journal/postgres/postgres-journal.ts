@@ -116,7 +116,7 @@ export async function openPostgresJournal(
 class PostgresJournal implements Journal {
   readonly address: string
   readonly artifacts: ArtifactStore
-  /** In the database, or in the folder that the address names. */
+  /** The artifacts in the database, or in the folder that the address names. */
   readonly #stored: PostgresArtifacts
   readonly #folder: FolderArtifacts | undefined
   readonly #address: PostgresAddress
@@ -452,7 +452,7 @@ class PostgresJournal implements Journal {
       clock: this.#options.kernel.clock,
       schema: this.#address.schema,
       call: (name, parameters) => this.#call(name, parameters),
-      // Each in a transaction of its own.
+      // Makes each change in a transaction of its own.
       change: async (statement) => void (await this.#readLink.call('be pruned', statement)),
       periods: () => this.#reader.periods(),
     })
@@ -565,7 +565,7 @@ class PostgresJournal implements Journal {
         const message = await this.#messageOf(posted)
         if (this.#delivered.has(id) || !this.#writing.has(writer.runId)) continue
         this.#delivered.set(id, run)
-        // One that a later version has sent is removed unread.
+        // A message of a later version is removed unread.
         if (message === undefined) outbox.change({ type: 'taken', run, mail: id })
         else writer.onMessage(message, id)
       }

@@ -84,7 +84,7 @@ export class Pruning {
     )
   }
 
-  /** Also those of runs that an earlier prune has marked. */
+  /** Also removes rows of runs that an earlier prune has marked. */
   async #removeRows(signal: AbortSignal | undefined): Promise<void> {
     for (let isMore = true; isMore;) {
       throwIfAborted('The prune', signal)

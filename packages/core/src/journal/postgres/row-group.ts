@@ -162,7 +162,7 @@ export class RowGroup {
   #change(index: number, lane: Lane, change: RunChange): void {
     switch (change.type) {
       case 'open':
-        // Who runs it is in its record already.
+        // The record already names the process that runs it.
         this.#stand(lane, runningCode, null, undefined)
         return
       case 'resume':

@@ -13,7 +13,7 @@ type Call = <Row extends unknown[]>(
 /** How far a run was weighed. */
 type Weighed = RunPlace & { readonly after: number }
 
-/** In the order of the runs. *Cancellation*: none. */
+/** The sizes in the order of the runs. *Cancellation*: none. */
 export async function sizesOf(runs: readonly RunPlace[], call: Call): Promise<readonly number[]> {
   const sizes = await besideRows(runs, call)
   let open: Weighed[] = runs.map(({ run, period }) => ({ run, period, after: 0 }))

@@ -70,7 +70,7 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
     return false
   }
 
-  /** It has none: it only reads. */
+  /** A reader has no changes to commit. */
   commit(): never[] {
     return []
   }

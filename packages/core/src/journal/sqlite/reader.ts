@@ -498,7 +498,7 @@ export class JournalReader {
   async #fold(rows: RowRange, take: (row: HistoryRow) => void): Promise<number> {
     let { from } = rows
     while (from < rows.upTo) {
-      // All of a page at once: row by row takes twice as long.
+      // Reads all of a page at once: row by row takes twice as long.
       const page = this.#rows(rows.filter).all(rows.run, from, rows.upTo, foldPage)
       for (const row of page as unknown as HistoryRow[]) take(row)
       if (page.length < foldPage) break

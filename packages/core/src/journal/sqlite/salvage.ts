@@ -38,7 +38,7 @@ import { toBlob } from '../../sqlite/blob.ts'
 export interface Saved {
   readonly runs: number
   readonly rows: number
-  /** Where they are; undefined when nothing was saved. */
+  /** The saved file; undefined when nothing was saved. */
   readonly saved: string | undefined
 }
 
@@ -207,7 +207,7 @@ function toCell(value: SQLOutputValue): SQLInputValue {
   return value instanceof Uint8Array ? toBlob(value) : value
 }
 
-/** How a value that is not there is encoded. */
+/** The encoding of an absent value. */
 const noOptions = new Uint8Array(0)
 
 /** The saved journal gets its own folder of large values, with the same files in it. */

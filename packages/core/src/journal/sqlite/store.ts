@@ -106,7 +106,7 @@ const sleeping = new Int32Array(new SharedArrayBuffer(4))
 
 const noRuns: readonly number[] = []
 
-/** Who opens the journal. */
+/** The process that opens the journal. */
 export interface SessionStart {
   readonly file: string
   readonly pid: number
@@ -115,7 +115,7 @@ export interface SessionStart {
   readonly lock: string
 }
 
-/** Who writes a run, and whether readers see it. */
+/** The writer of a run, and whether readers see it. */
 interface RunRecord {
   readonly run: number
   readonly visible: number
@@ -329,7 +329,7 @@ export class JournalStore {
       const { run, visible, session } = other as unknown as RunRecord
       const isLeft = visible === 0 && !this.#isLive(run, session, changed)
       if (!isLeft) return { refused: 'key', by: other['id'] as string }
-      // It was killed before its run could be seen.
+      // The process was killed before its run could be seen.
       this.#run('UPDATE run SET key = NULL WHERE run = ?', [run])
     }
     const run = ++changed.lastRun
@@ -396,7 +396,7 @@ export class JournalStore {
     const sql =
       'INSERT INTO mail (run, kind, sender, posted_at, name, value) VALUES (?, ?, ?, ?, ?, ?)'
     this.#run(sql, [found.run, post, sender, now, name ?? null, value ?? null])
-    // Its own mail is not another process's write.
+    // The journal's own mail is not another process's write.
     this.#mailVersion = undefined
     return 'posted'
   }
@@ -673,7 +673,7 @@ export class JournalStore {
   close(at: number, clean: boolean): void {
     try {
       if (!clean) return
-      // In one commit: each count would wait for the medium.
+      // Counts in one commit: single ones would each wait for the medium.
       this.#transaction((changed) => {
         changed.isCounterDue = true
         // The next process that opens the journal catches up on the counts of very long runs.

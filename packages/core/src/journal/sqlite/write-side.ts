@@ -122,7 +122,7 @@ export class WriteSide {
     return this.#session
   }
 
-  /** From here on the writer hears what happens to its run. */
+  /** From here on the writer is notified of events of its run. */
   addWriter(run: number, writer: SideWriter): void {
     this.#writers.set(run, writer)
     this.#readMailLater()
@@ -340,7 +340,7 @@ export class WriteSide {
           writer.onMessage(message, mail)
           continue
         }
-        // One that a later version has sent is removed unread.
+        // A message of a later version is removed unread.
         if (message === undefined) this.outbox.change({ type: 'taken', run, mail })
         else writer.onMessage(message, mail)
         this.#scope.launch(() => this.#forgetMail(mail))

@@ -127,7 +127,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
     this.#store = undefined
     // The rows are durable: work that fails here is repeated at the next opening.
     attempt(() => store?.close(at as number, this.#failure === undefined))
-    // After the file: while it is closed the session is alive.
+    // Released after the file: while it is open the session is alive.
     attempt(() => this.#lock?.release())
   }
 

@@ -16,7 +16,7 @@ const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-
 const defaultSchema = 'heddle'
 
 export interface PostgresAddress {
-  /** For the driver. It may hold a password: never print it. */
+  /** The address for the driver. It may contain a password: never print it. */
   readonly connectionString: string
   readonly schema: string
   /** The folder of artifacts, where they are not in the database. */
@@ -53,7 +53,7 @@ function parse(address: string): URL {
   try {
     return new URL(address)
   } catch {
-    // Without the cause: the error of the parser holds the whole address.
+    // Thrown without the cause: the error of the parser contains the whole address.
     throw notPostgres()
   }
 }

@@ -45,10 +45,10 @@ interface PostgresTransport {
 }
 
 interface PostgresConnections {
-  /** That this user can have, as the server is set up. */
+  /** The connections that this user can have, as the server is set up. */
   readonly most: number
   readonly used: number
-  /** That one server of ours uses at most. */
+  /** The connections that one server of ours uses at most. */
   readonly needed: number
 }
 

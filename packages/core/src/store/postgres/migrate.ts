@@ -104,7 +104,7 @@ export async function declareTables(
   )
 }
 
-/** For the transaction that it is in. */
+/** Limits the locks of the current transaction. */
 const limitLocks = `PERFORM set_config('lock_timeout', '${lockWithin}', true);`
 
 async function makeTables(

@@ -28,7 +28,7 @@ export async function callPatiently<Row extends unknown[]>(
   { clock, retryFor, onTrouble }: Patience,
   action: string,
   statement: string,
-  /** Those of each attempt, counted from 1. */
+  /** The parameters of each attempt, counted from 1. */
   parameters: readonly unknown[] | ((attempt: number) => readonly unknown[]),
 ): Promise<Row[]> {
   const giveUpAt = clock.now() + retryFor

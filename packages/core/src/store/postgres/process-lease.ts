@@ -46,7 +46,7 @@ export class ProcessLease {
     this.#beat.stop()
     this.#beat = undefined
     await this.#renewal
-    // It runs out by itself when this fails.
+    // The lease runs out by itself when this fails.
     await this.#renew(0).catch(() => undefined)
   }
 

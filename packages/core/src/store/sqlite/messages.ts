@@ -16,7 +16,7 @@ export type StoreChange =
       readonly session: SessionId
       readonly number: number
       readonly batches: readonly ShardBatch<StoreRow>[]
-      /** Those that rows name, as this version declares them. */
+      /** The tables that rows name, as this version declares them. */
       readonly tables: readonly AnyTable[]
     }
   | { readonly type: 'fence'; readonly session: SessionId }

@@ -224,7 +224,7 @@ export const runCases: readonly ConformanceCase[] = [
       ] as const) {
         await using writer = await openRun(journal, id)
         await writer.commit(step('a', id === 'done' ? 'succeeded' : 'failed'))
-        // Taken out of the run on purpose: nothing is left to do.
+        // The node was removed on purpose: nothing is left to do.
         if (id === 'removed') await writer.commit(step('a', 'skipped'))
         if (end !== undefined) writer.setState(end, 5)
       }

@@ -21,7 +21,7 @@ function wire({ rows, results = [], bodies, changes = [] }: Batch): BatchWire {
 
 let sessions = 0
 
-/** Who opens a file. */
+/** A process that opens a file. */
 const by = (file: string): SessionStart => ({
   file,
   pid: process.pid,
