@@ -9,7 +9,7 @@
  *
  * Invariants:
  *  S1  The install is complete and current before the file starts: npm's own record of the
- * installation agrees with package-lock.json, the lock agrees with every package.json, and every
+ *      installation agrees with package-lock.json, the lock agrees with every package.json, and every
  *      recorded folder is there.
  *  S2  At most one process installs at a time. A lock left by a dead process is taken over.
  *  S3  An install that was interrupted is done again from nothing.

@@ -2,7 +2,7 @@ import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
 import type { FileUnit } from '../ir/program.ts'
 
-type Place = Pick<UnnamedFinding, 'file' | 'line' | 'function'>
+type FindingPlace = Pick<UnnamedFinding, 'file' | 'line' | 'function'>
 
 /**
  * The lines of the functions that findings are in. A bundle has tens of thousands of functions and
@@ -12,7 +12,7 @@ export class Extents {
   /** Keyed by file, then by name of function: for the names in findings. */
   readonly #ranges = new Map<string, Map<string, LineRange[]>>()
 
-  constructor(files: readonly FileUnit[], findings: readonly Place[]) {
+  constructor(files: readonly FileUnit[], findings: readonly FindingPlace[]) {
     for (const { file, function: name } of findings) {
       let names = this.#ranges.get(file)
       if (names === undefined) this.#ranges.set(file, (names = new Map<string, LineRange[]>()))
@@ -25,7 +25,7 @@ export class Extents {
   }
 
   /** The lines of the innermost function of that name around the finding. */
-  of({ file, line, function: name }: Place): LineRange | undefined {
+  of({ file, line, function: name }: FindingPlace): LineRange | undefined {
     let best: LineRange | undefined
     for (const range of this.#ranges.get(file)?.get(name) ?? []) {
       const [from, to] = range

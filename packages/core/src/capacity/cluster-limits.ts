@@ -24,7 +24,7 @@
  *      late one
  *      void.
  *  E4  A wait here is announced at once. A wait elsewhere is noticed within `every`, within `shortEvery` while work
- * waits here too.
+ *      waits here too.
  *  E5  A server that stops gives its share back; attempts that still run keep theirs until the ttl is over.
  *
  * Known limit: attempts of a server that was stopped or cut off for longer than the ttl continue beside those that

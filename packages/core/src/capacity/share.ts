@@ -6,7 +6,7 @@
  *  with
  *      attempts that still run: those are counted, and nothing starts beside them.
  *  H2  A server takes any number of the free permits while no other lacks its part. It keeps unused permits until
- * another one lacks some.
+ *      another one lacks some.
  *  H3  A server that lacks its part gets it as soon as attempts of the others end: they start nothing above their
  *  parts. The part is an
  *      equal one for each server that wants permits, and an unused part is divided among the others.

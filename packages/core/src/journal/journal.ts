@@ -33,7 +33,7 @@ import type { RunOutcome } from './outcome.ts'
  *      the history of a run.
  *  J7  The loop never waits for the disk and never encodes a large value in one go.
  *  J8  A key belongs to one run of the journal, until that run is removed: if two calls start a key at the same
- * moment, one opens the run and the other is refused with its id.
+ *      moment, one opens the run and the other is refused with its id.
  *  J9  Any process may send a message to a run. The process that writes the run receives it within a second or so,
  *      once: its removal is written together with the rows that it led to.
  *  J10 The guard of a success is closed when the value is encoded, before its row is written. A commit that it drops

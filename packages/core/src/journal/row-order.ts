@@ -10,36 +10,36 @@
  *
  * Each run has its own, so that a large result holds up only the rows of its own run.
  */
-interface Slot {
+interface OrderedRow {
   /** Undefined while it is being prepared. */
   emit: (() => void) | undefined
 }
 
 export class RowOrder {
-  #slots: Slot[] = []
+  #rows: OrderedRow[] = []
 
   /** Whether a row that is added now must wait. If not, the caller need not push it. */
   get isHolding(): boolean {
-    return this.#slots.length > 0
+    return this.#rows.length > 0
   }
 
   /** Rows that are held. */
   get held(): number {
-    return this.#slots.length
+    return this.#rows.length
   }
 
   push(emit: () => void): void {
-    if (this.isHolding) this.#slots.push({ emit })
+    if (this.isHolding) this.#rows.push({ emit })
     else emit()
   }
 
   /** Emits when `prepared` is there. Ends as what `emit` returned, or fails as `prepared` did. */
   hold<T>(prepared: Promise<T>, emit: (value: T) => Promise<void>): Promise<void> {
-    const slot: Slot = { emit: undefined }
+    const row: OrderedRow = { emit: undefined }
     const outcome = Promise.withResolvers<void>()
-    this.#slots.push(slot)
+    this.#rows.push(row)
     const fill = (end: () => void): void => {
-      slot.emit = end
+      row.emit = end
       this.#release()
     }
     prepared.then(
@@ -52,9 +52,9 @@ export class RowOrder {
   #release(): void {
     let ready = 0
     // Read again each time: an emitted row may cause further rows.
-    for (let slot = this.#slots[0]; slot?.emit !== undefined; slot = this.#slots[++ready]) {
-      slot.emit()
+    for (let row = this.#rows[0]; row?.emit !== undefined; row = this.#rows[++ready]) {
+      row.emit()
     }
-    this.#slots = this.#slots.slice(ready)
+    this.#rows = this.#rows.slice(ready)
   }
 }

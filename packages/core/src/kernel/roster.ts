@@ -11,7 +11,7 @@
  *  L1  What was removed is not held, and its index is used again: the arrays are as long as the most there were at a
  *  time.
  *  L2  Iterating yields the items in the order of add(); items removed or added during
- * the iteration are left out.
+ *      the iteration are left out.
  */
 export class Roster<T> implements Iterable<T> {
   readonly #items: (T | undefined)[] = []

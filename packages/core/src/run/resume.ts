@@ -12,7 +12,7 @@
  *  R2  A run has at most one success per node in the journal, with the same exception.
  *  R3  `result.of(node)` gives the same value after a resume as before the crash.
  *  R4  Once changes are allowed they are part of the run: a second resume with the same graph finds
- * no difference in added or changed nodes, and a result that a change made invalid stays invalid.
+ *      no difference in added or changed nodes, and a result that a change made invalid stays invalid.
  *  R5  A node that was running each of the last three times the process ended is set aside: it fails with
  *      `HDL_NODE_SET_ASIDE` and the others continue. When the run is resumed after that, it runs again.
  *  R6  A process that resumes an interrupted run makes the start of a node, an element or a step durable before its job

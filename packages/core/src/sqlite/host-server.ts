@@ -8,7 +8,7 @@
  *  H1  Everything that has arrived when a commit starts goes into it, up to a weight. While it is under way the
  *      next group gathers: the group grows with the load, and no request waits for a timer (group commit).
  *  H2  Changes are committed in the order in which they came. Changes of several roles in one group share a
- * transaction: all of them are committed, or none.
+ *      transaction: all of them are committed, or none.
  *  H3  A change is answered after its commit, and never with success before it.
  *  H4  Every request is answered once, also those that come before the file is open or after it was closed.
  *  H5  Work that nothing waits for is done when nothing has come for a while, or, after a second without such a

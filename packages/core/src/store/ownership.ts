@@ -16,7 +16,7 @@
  *  O3  A grant that was released is never taken back from a renewal's answer: the release may still be on
  *      its way.
  *  O4  Calls to the database follow each other. The answer of a call that was given up is ignored; the
- * effect of the call is learnt from the next renewal.
+ *      effect of the call is learnt from the next renewal.
  */
 import { checkDuration } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'

@@ -10,7 +10,7 @@
  *      frees a slot lets in the putter that waited longest in the same step.
  *  Q3  Order of service as in `kernel/rank.ts`: first come first served inside a priority.
  *  Q4  Idle means: nothing queued and every ticket finished. Nothing else is counted, so an item that was
- * never queued, or was removed, can never keep `waitIdle()` waiting.
+ *      never queued, or was removed, can never keep `waitIdle()` waiting.
  *  Q5  Removing and moving are O(1): an item knows its place.
  *  Q6  After `close()` no caller waits: queued items can be taken, then takers get `HDL_CLOSED`.
  *

@@ -1,11 +1,11 @@
 /**
  * Resources that several users share: opened by the first, closed after the last.
  *
- * One slot for each key. Its state is one field, so value, resource and users change in one step:
+ * One entry for each key. Its state is one field, so value, resource and users change in one step:
  *
- *   (no slot) ──first use──▶ opening ──opened──▶ open ──last lease gone──▶ closing ──▶ (no slot)
+ *   (nothing) ──first use──▶ opening ──opened──▶ open ──last lease gone──▶ closing ──▶ (nothing)
  *                   ▲           │ │                │ ▲                       │  │
- *                   │           │ └─failed─▶ (no slot), callers notified  │  │
+ *                   │           │ └─failed─▶ (nothing), callers notified  │  │
  *                   │           │                  │ └───use───┐             │  │
  *                   │           │ last asker gone  └──linger───┘             │  │
  *                   │           ▼                                            │  │
@@ -18,8 +18,8 @@
  *  H2  However many callers there are, there is one open. All of them get its resource, or its error.
  *  H3  Leases are counted for each key. The close begins when the last one is given back (or
  *      `linger` later) and not before.
- *  H4  A slot is in the map exactly while a caller asks for it, uses it, or something is under way. A caller
- * in that time waits in this slot, never in a second one.
+ *  H4  An entry is in the map exactly while a caller asks for it, uses it, or something is under way. A caller
+ *      in that time waits in this entry, never in a second one.
  *  H5  Who aborts leaves alone. When the last asker leaves during the open, the open sees it by its
  *      signal, and a resource that it still opens is closed.
  *  H6  Each error of a close is reported once: to the lease whose disposal waits for that close,
@@ -28,7 +28,7 @@
  * Prior art: tractor's `maybe_open_context`, as it was before its race was found. There the value, the
  * resource and the lock of a key lived in three maps with different lifetimes; a caller that came while
  * the resource was closing made a new lock, found the value gone and the resource still there. Here
- * that user finds the slot in state `closing` and waits in it (H1, H4).
+ * that user finds the entry in state `closing` and waits in it (H1, H4).
  *
  * Known limits: an `open` or `close` that never settles keeps its key busy, and its callers wait
  * up to their own deadlines; an `open` that uses its own key waits for itself.
@@ -79,7 +79,7 @@ type State<V> =
   | { readonly is: 'closing' }
   | { readonly is: 'gone' }
 
-class Slot<K, V> implements Due {
+class KeyEntry<K, V> implements Due {
   heapIndex = -1
   dueAt = 0
   readonly key: K
@@ -99,8 +99,8 @@ class Slot<K, V> implements Due {
 interface Owner<K, V> {
   readonly what: string
   /** True when this was the last one and the close has begun. */
-  giveBack(slot: Slot<K, V>): boolean
-  waitClosed(slot: Slot<K, V>): Promise<void>
+  giveBack(entry: KeyEntry<K, V>): boolean
+  waitClosed(entry: KeyEntry<K, V>): Promise<void>
 }
 
 /**
@@ -109,19 +109,19 @@ interface Owner<K, V> {
  */
 export class Lease<K, V> implements AsyncDisposable, Disposable {
   readonly #owner: Owner<K, V>
-  readonly #slot: Slot<K, V>
+  readonly #entry: KeyEntry<K, V>
   readonly #value: V
   #released = false
 
   /** @internal Made by `Shared`. */
-  constructor(owner: Owner<K, V>, slot: Slot<K, V>, value: V) {
+  constructor(owner: Owner<K, V>, entry: KeyEntry<K, V>, value: V) {
     this.#owner = owner
-    this.#slot = slot
+    this.#entry = entry
     this.#value = value
   }
 
   get key(): K {
-    return this.#slot.key
+    return this.#entry.key
   }
 
   /**
@@ -156,13 +156,13 @@ export class Lease<K, V> implements AsyncDisposable, Disposable {
    * @throws `HDL_CLOSE_FAILED` when that close fails.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#giveBack()) await this.#owner.waitClosed(this.#slot)
+    if (this.#giveBack()) await this.#owner.waitClosed(this.#entry)
   }
 
   #giveBack(): boolean {
     if (this.#released) return false
     this.#released = true
-    return this.#owner.giveBack(this.#slot)
+    return this.#owner.giveBack(this.#entry)
   }
 }
 
@@ -197,8 +197,8 @@ export class Shared<K, V> implements AsyncDisposable {
   readonly #options: SharedOptions<K, V>
   readonly #linger: number
   readonly #closeDeadline: number
-  readonly #slots = new Map<K, Slot<K, V>>()
-  readonly #lingering: Deadlines<Slot<K, V>>
+  readonly #entries = new Map<K, KeyEntry<K, V>>()
+  readonly #lingering: Deadlines<KeyEntry<K, V>>
   readonly #empty: WaiterList<void>
   readonly #owner: Owner<K, V>
   #untold: HeddleError<'HDL_CLOSE_FAILED'>[] = []
@@ -216,12 +216,12 @@ export class Shared<K, V> implements AsyncDisposable {
       'closeDeadline',
       options.closeDeadline ?? defaultCloseDeadline,
     )
-    this.#lingering = new Deadlines(kernel.clock, (slot) => this.#closeUnused(slot))
+    this.#lingering = new Deadlines(kernel.clock, (entry) => this.#closeUnused(entry))
     this.#empty = new WaiterList(kernel.clock)
     this.#owner = {
       what,
-      giveBack: (slot) => this.#giveBack(slot),
-      waitClosed: (slot) => slot.closers.wait(`${what} (close)`, { deadline: this.#closeDeadline }),
+      giveBack: (entry) => this.#giveBack(entry),
+      waitClosed: (entry) => entry.closers.wait(`${what} (close)`, { deadline: this.#closeDeadline }),
     }
   }
 
@@ -239,29 +239,29 @@ export class Shared<K, V> implements AsyncDisposable {
     if (signal?.aborted) return Promise.reject(cancelled(this.#what, signal.reason))
     const lease = this.tryUse(key)
     if (lease !== undefined) return Promise.resolve(lease)
-    const present = this.#slots.get(key)
-    const slot = present ?? this.#newSlot(key)
-    const asked = slot.askers.wait(this.#what, options)
+    const present = this.#entries.get(key)
+    const entry = present ?? this.#newEntry(key)
+    const asked = entry.askers.wait(this.#what, options)
     // With no time left the caller does not wait, and then nothing is opened for it.
-    if (present === undefined && slot.askers.size > 0) {
-      this.#slots.set(key, slot)
-      this.#open(slot)
+    if (present === undefined && entry.askers.size > 0) {
+      this.#entries.set(key, entry)
+      this.#open(entry)
     }
     return asked
   }
 
   /** Uses the resource when it is open already; undefined otherwise. */
   tryUse(key: K): Lease<K, V> | undefined {
-    const slot = this.#slots.get(key)
-    if (this.#closed || slot?.state.is !== 'open') return undefined
-    if (this.#lingering.delete(slot)) this.#lingering.releaseTimer()
-    slot.state.leases++
-    return new Lease(this.#owner, slot, slot.state.value)
+    const entry = this.#entries.get(key)
+    if (this.#closed || entry?.state.is !== 'open') return undefined
+    if (this.#lingering.delete(entry)) this.#lingering.releaseTimer()
+    entry.state.leases++
+    return new Lease(this.#owner, entry, entry.state.value)
   }
 
   /** Whether the key has a resource, or one is being opened or closed. */
   has(key: K): boolean {
-    return this.#slots.has(key)
+    return this.#entries.has(key)
   }
 
   /**
@@ -276,13 +276,13 @@ export class Shared<K, V> implements AsyncDisposable {
   async close(options: WaitOptions = {}): Promise<void> {
     if (!this.#closed) {
       this.#closed = true
-      for (const slot of this.#slots.values()) {
-        slot.askers.failAll(this.#closedError())
-        if (slot.state.is === 'open' && slot.state.leases === 0) this.#closeUnused(slot)
+      for (const entry of this.#entries.values()) {
+        entry.askers.failAll(this.#closedError())
+        if (entry.state.is === 'open' && entry.state.leases === 0) this.#closeUnused(entry)
       }
       this.#lingering.close()
     }
-    if (this.#slots.size > 0) await this.#empty.wait(`${this.#what} (close)`, options)
+    if (this.#entries.size > 0) await this.#empty.wait(`${this.#what} (close)`, options)
     const [first] = this.#untold
     if (first === undefined) return
     const { key, cause } = first.details
@@ -299,8 +299,8 @@ export class Shared<K, V> implements AsyncDisposable {
 
   /** Walks over all keys. */
   stats(): SharedStats {
-    const stats = { keys: this.#slots.size, opening: 0, open: 0, closing: 0, leases: 0, waiting: 0 }
-    for (const { state, askers } of this.#slots.values()) {
+    const stats = { keys: this.#entries.size, opening: 0, open: 0, closing: 0, leases: 0, waiting: 0 }
+    for (const { state, askers } of this.#entries.values()) {
       stats.waiting += askers.size
       if (state.is === 'open') {
         stats.open++
@@ -311,102 +311,102 @@ export class Shared<K, V> implements AsyncDisposable {
     return stats
   }
 
-  #newSlot(key: K): Slot<K, V> {
-    const slot = new Slot<K, V>(key, this.#clock, this.#maxWaiters)
-    slot.askers.onLeave = () => this.#onLeave(slot)
-    return slot
+  #newEntry(key: K): KeyEntry<K, V> {
+    const entry = new KeyEntry<K, V>(key, this.#clock, this.#maxWaiters)
+    entry.askers.onLeave = () => this.#onLeave(entry)
+    return entry
   }
 
   #closedError(): HeddleError<'HDL_CLOSED'> {
     return new HeddleError('HDL_CLOSED', { what: this.#what })
   }
 
-  #open(slot: Slot<K, V>): void {
+  #open(entry: KeyEntry<K, V>): void {
     const controller = new AbortController()
-    slot.state = { is: 'opening', controller }
-    callAsync(() => this.#options.open(slot.key, { signal: controller.signal })).then(
-      (value) => this.#onOpened(slot, value),
-      (error: unknown) => this.#onOpenFailed(slot, error),
+    entry.state = { is: 'opening', controller }
+    callAsync(() => this.#options.open(entry.key, { signal: controller.signal })).then(
+      (value) => this.#onOpened(entry, value),
+      (error: unknown) => this.#onOpenFailed(entry, error),
     )
   }
 
   /** An asker gave up. */
-  #onLeave(slot: Slot<K, V>): void {
-    if (slot.state.is !== 'opening' || slot.askers.size > 0) return
-    const { controller } = slot.state
-    slot.state = { is: 'unwanted' }
+  #onLeave(entry: KeyEntry<K, V>): void {
+    if (entry.state.is !== 'opening' || entry.askers.size > 0) return
+    const { controller } = entry.state
+    entry.state = { is: 'unwanted' }
     controller.abort(cancelled(this.#what, 'its last caller has left'))
   }
 
-  #onOpened(slot: Slot<K, V>, value: V): void {
-    if (slot.state.is === 'unwanted') {
-      this.#close(slot, value)
+  #onOpened(entry: KeyEntry<K, V>, value: V): void {
+    if (entry.state.is === 'unwanted') {
+      this.#close(entry, value)
       return
     }
     const state = { is: 'open' as const, value, leases: 0 }
-    slot.state = state
-    for (let asker = slot.askers.first; asker !== undefined; asker = slot.askers.first) {
-      if (asker.wake(new Lease(this.#owner, slot, value))) state.leases++
+    entry.state = state
+    for (let asker = entry.askers.first; asker !== undefined; asker = entry.askers.first) {
+      if (asker.wake(new Lease(this.#owner, entry, value))) state.leases++
     }
-    if (state.leases === 0) this.#onUnused(slot)
+    if (state.leases === 0) this.#onUnused(entry)
   }
 
-  #onOpenFailed(slot: Slot<K, V>, error: unknown): void {
+  #onOpenFailed(entry: KeyEntry<K, V>, error: unknown): void {
     // No caller waits for an unwanted open: its error is the answer to the abort.
-    if (slot.state.is === 'unwanted') {
-      this.#onGone(slot)
+    if (entry.state.is === 'unwanted') {
+      this.#onGone(entry)
       return
     }
-    this.#drop(slot)
-    slot.askers.failAll(error)
+    this.#drop(entry)
+    entry.askers.failAll(error)
   }
 
   /** True when this was the last lease and the close has begun. */
-  #giveBack(slot: Slot<K, V>): boolean {
-    const { state } = slot
+  #giveBack(entry: KeyEntry<K, V>): boolean {
+    const { state } = entry
     if (state.is !== 'open' || --state.leases > 0) return false
-    return this.#onUnused(slot)
+    return this.#onUnused(entry)
   }
 
   /** True when the close has begun. */
-  #onUnused(slot: Slot<K, V>): boolean {
+  #onUnused(entry: KeyEntry<K, V>): boolean {
     if (this.#linger === 0 || this.#closed) {
-      this.#closeUnused(slot)
+      this.#closeUnused(entry)
       return true
     }
-    if (this.#linger !== Infinity) this.#lingering.set(slot, this.#clock.now() + this.#linger)
+    if (this.#linger !== Infinity) this.#lingering.set(entry, this.#clock.now() + this.#linger)
     return false
   }
 
-  #closeUnused(slot: Slot<K, V>): void {
-    if (slot.state.is === 'open') this.#close(slot, slot.state.value)
+  #closeUnused(entry: KeyEntry<K, V>): void {
+    if (entry.state.is === 'open') this.#close(entry, entry.state.value)
   }
 
-  #close(slot: Slot<K, V>, value: V): void {
-    slot.state = { is: 'closing' }
-    callAsync(() => this.#options.close(value, slot.key)).then(
+  #close(entry: KeyEntry<K, V>, value: V): void {
+    entry.state = { is: 'closing' }
+    callAsync(() => this.#options.close(value, entry.key)).then(
       () => {
-        slot.closers.wakeAll()
-        this.#onGone(slot)
+        entry.closers.wakeAll()
+        this.#onGone(entry)
       },
       (cause: unknown) => {
-        this.#tell(slot, cause)
-        this.#onGone(slot)
+        this.#tell(entry, cause)
+        this.#onGone(entry)
       },
     )
   }
 
-  #tell(slot: Slot<K, V>, cause: unknown): void {
+  #tell(entry: KeyEntry<K, V>, cause: unknown): void {
     const error = new HeddleError(
       'HDL_CLOSE_FAILED',
-      { what: this.#what, key: inspect(slot.key, { depth: 0 }), count: 1, cause: describe(cause) },
+      { what: this.#what, key: inspect(entry.key, { depth: 0 }), count: 1, cause: describe(cause) },
       { cause, errors: [cause] },
     )
-    if (slot.closers.first?.fail(error)) return
+    if (entry.closers.first?.fail(error)) return
     const { onCloseError } = this.#options
     if (onCloseError !== undefined) {
       try {
-        onCloseError(error, slot.key)
+        onCloseError(error, entry.key)
         return
       } catch {
         // A handler that throws has not dealt with it: close() reports it.
@@ -416,15 +416,15 @@ export class Shared<K, V> implements AsyncDisposable {
     if (this.#untold.length < keptErrors) this.#untold.push(error)
   }
 
-  /** The resource is gone. Who asked meanwhile gets a new one, in the same slot. */
-  #onGone(slot: Slot<K, V>): void {
-    if (slot.askers.size > 0) this.#open(slot)
-    else this.#drop(slot)
+  /** The resource is gone. Who asked meanwhile gets a new one, in the same entry. */
+  #onGone(entry: KeyEntry<K, V>): void {
+    if (entry.askers.size > 0) this.#open(entry)
+    else this.#drop(entry)
   }
 
-  #drop(slot: Slot<K, V>): void {
-    slot.state = { is: 'gone' }
-    this.#slots.delete(slot.key)
-    if (this.#slots.size === 0) this.#empty.wakeAll()
+  #drop(entry: KeyEntry<K, V>): void {
+    entry.state = { is: 'gone' }
+    this.#entries.delete(entry.key)
+    if (this.#entries.size === 0) this.#empty.wakeAll()
   }
 }

@@ -2,7 +2,7 @@
  * A place where releases are announced with notes: GitHub or GitLab. Users may implement it for others.
  *
  *  F1  A release is announced once, however often it is asked for: an existing one is searched for first, and
- * again after an answer that got lost.
+ *      again after an answer that got lost.
  *  F2  An existing release is not changed: people edit notes.
  *  F3  A release counts as announced when it can be read back, whatever the answer was.
  */

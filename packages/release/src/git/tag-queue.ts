@@ -15,7 +15,7 @@
  *  T3  A caller gets its answer when its tag is in the repository and, with a remote, there as well.
  *  T4  A tag that cannot be made or pushed fails alone: its batch is repeated tag by tag.
  *  T5  No caller waits longer than the window for tags that may not come, and none waits once every package has
- * asked for its tag or declared that it needs none.
+ *      asked for its tag or declared that it needs none.
  *  T6  Packages that share a tag, as in lockstep, share its answer.
  */
 import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'

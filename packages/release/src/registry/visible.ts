@@ -83,13 +83,13 @@ export async function waitInstallable(
   })
 }
 
-type Look =
+type LookResult =
   | { readonly found: VersionOnRegistry }
   | { readonly lacks: 'version' | 'archive'; readonly error?: unknown }
   | { readonly differs: { readonly expected: string; readonly found: string } }
 
 /** Checks once. `passes` decides after which errors the next check may succeed. */
-type LookOnce = (wait: WaitOptions, passes: (error: unknown) => boolean) => Promise<Look>
+type LookOnce = (wait: WaitOptions, passes: (error: unknown) => boolean) => Promise<LookResult>
 
 /** The version is there. An archive that cannot be fetched for a time is one that is not there yet. */
 async function lookAtArchives(
@@ -98,7 +98,7 @@ async function lookAtArchives(
   packed: PackedPackage | undefined,
   wait: WaitOptions,
   passes: (error: unknown) => boolean,
-): Promise<Look> {
+): Promise<LookResult> {
   let archive: ArchiveStanding | undefined
   try {
     archive = await registry.archives?.(found, packed, wait)
@@ -148,7 +148,7 @@ async function watch(
 }
 
 /** Checks that fail temporarily do not end the wait, nor does a check that the budget has aborted: the budget does. */
-async function attempt(lookOnce: LookOnce, patience: Patience, limit: number): Promise<Look> {
+async function attempt(lookOnce: LookOnce, patience: Patience, limit: number): Promise<LookResult> {
   const { deadline = Infinity } = patience.options
   const passes = (error: unknown): boolean =>
     mayPass(error) || (limit < deadline && isError(error, 'HDL_TIMEOUT'))

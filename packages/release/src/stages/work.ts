@@ -12,7 +12,7 @@
  *      belongs to this release: its archive is checked and its tag is made. A version that is computed
  *      from changes, or that a commit has made, and that is taken by another commit, is refused (O1, O2).
  *  G4  An archive that an earlier process packed is uploaded only if it equals the archive that this process would
- * pack, or if its upload was begun already.
+ *      pack, or if its upload was begun already.
  */
 import picomatch from 'picomatch'
 import semver from 'semver'

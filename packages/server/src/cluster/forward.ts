@@ -10,8 +10,8 @@
  *      accepted.
  *  F3  The headers of a request that does not prove it mean nothing: it counts as a request from outside.
  *  F4  The caller is the one that sent the request to the first server, with its tenant, roles and scopes. Its
- * credentials there (a token, a
- * cookie) are not passed on.
+ *      credentials there (a token, a
+ *      cookie) are not passed on.
  *  F5  A forwarded request has the id of the first one: a write that is sent twice is one request.
  *  F6  Requests for one server are gathered and sent over one kept connection (link.ts). A server of an earlier version
  *  gets them one by

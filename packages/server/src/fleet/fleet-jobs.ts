@@ -14,8 +14,8 @@
  *  J2  After a restart or a take-over every lease continues: the attempt that asks for its key gets it, or its result.
  *  J3  A server that ends closes no lease.
  *  J4  An attempt that is aborted while a worker runs it ends when the job has ended there, or when the grace is over:
- * later
- * work, also the next attempt of the same job, does not run beside it. An offer of it is taken back at once.
+ *      later
+ *      work, also the next attempt of the same job, does not run beside it. An offer of it is taken back at once.
  */
 import { HeddleError, final, isError, openScope, retryAfter, type Scope } from '@heddle/core'
 import {

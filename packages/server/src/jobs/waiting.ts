@@ -54,8 +54,8 @@ export interface WaitingOptions {
   readonly abandon: (work: Work, reason: unknown) => void
 }
 
-/** The place of one waiting request. */
-interface Place {
+/** One waiting request, with its ticket. */
+interface OpenWait {
   readonly request: RegistryRequest<Encoded>
   readonly ticket: SlotTicket | undefined
 }
@@ -219,13 +219,13 @@ export class Waiting {
   }
 
   /** Takes the slot and registers the waiting caller in one step. */
-  #enter(work: Work, index: number, caller: Asking): Place {
+  #enter(work: Work, index: number, caller: Asking): OpenWait {
     const { handle } = work
     const { disconnect, deadline } = caller
     const arriving: Hold = { request: caller.request }
     // Same order as in `acknowledge`: the superseded request may be the last of this computation.
     work.holds.add(arriving)
-    let place: Place | undefined
+    let place: OpenWait | undefined
     try {
       const ticket = this.#take(caller)
       const look = (): Found | Promise<Found> => this.#look(work, index)

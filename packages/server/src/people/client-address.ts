@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { IncomingMessage } from 'node:http'
 import { HeddleError } from '@heddle/core'
 
-export interface Origin {
+export interface RequestOrigin {
   readonly address: string
   readonly isHttps: boolean
 }
@@ -31,7 +31,7 @@ export class ClientAddresses {
   }
 
   /** From the right: each trusted proxy vouches for the address before it. */
-  of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Origin {
+  of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): RequestOrigin {
     const isEncrypted = 'encrypted' in socket && socket.encrypted === true
     let address = plain(socket.remoteAddress ?? '')
     if (!this.#isTrusted(address)) return { address, isHttps: isEncrypted }

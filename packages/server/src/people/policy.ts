@@ -20,7 +20,7 @@ import {
   type AccessPolicy,
   type Caller,
 } from '../http/caller.ts'
-import { ClientAddresses, type Origin } from './client-address.ts'
+import { ClientAddresses, type RequestOrigin } from './client-address.ts'
 import type { KnownSession, People } from './people.ts'
 import { RateLimits } from './rate-limits.ts'
 import { isSame } from './secrets.ts'
@@ -110,7 +110,7 @@ export class PeoplePolicy implements AccessPolicy {
     return !this.#sessions.has(request) && readCookie(request.headers.cookie) !== undefined
   }
 
-  originOf({ raw }: FastifyRequest): Origin {
+  originOf({ raw }: FastifyRequest): RequestOrigin {
     return this.addresses.of(raw)
   }
 
@@ -133,7 +133,7 @@ function readCookie(header: string | undefined): string | undefined {
   return undefined
 }
 
-export function setCookie(value: string, { isHttps }: Origin, maxAge: number | undefined): string {
+export function setCookie(value: string, { isHttps }: RequestOrigin, maxAge: number | undefined): string {
   const parts = [`${cookieName}=${value}`, 'Path=/', 'HttpOnly', 'SameSite=Lax']
   if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`)
   if (isHttps) parts.push('Secure')

@@ -4,7 +4,7 @@
  *   open ── end(), the client leaves ─▶ closed
  *
  *  E1  Nothing is written until the client has taken the earlier frames: the next frame is made then, with all events
- * up to that moment.
+ *      up to that moment.
  *  E2  Closing it, by whichever side, ends every wait of it.
  */
 import type { FastifyReply } from 'fastify'

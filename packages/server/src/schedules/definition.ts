@@ -4,12 +4,12 @@ import { makerOf, type GraphMaker, type GraphTable } from '../runs/graph-table.t
 import { isSchedule, type Missed, type Overlap, type Schedule } from './schedule.ts'
 
 /** `exported` by the served module, or `made` over HTTP: two schedules may have one name. */
-export type Origin = 'exported' | 'made'
+export type ScheduleSource = 'exported' | 'made'
 
 export interface Definition {
   /** `exported:nightly`, `made:nightly`. */
   readonly id: string
-  readonly origin: Origin
+  readonly origin: ScheduleSource
   readonly name: string
   readonly cron: string
   readonly timezone: string
@@ -23,7 +23,7 @@ export interface Definition {
   readonly isPaused: boolean
 }
 
-export function idOf(origin: Origin, name: string): string {
+export function idOf(origin: ScheduleSource, name: string): string {
   return `${origin}:${name}`
 }
 

@@ -2,7 +2,7 @@
  * The commits since a release, as a graph, and those that count.
  *
  *  H1  A reverted commit counts for nothing, and neither does the commit that reverts it. A
- * commit that reverts a revert brings the first commit back.
+ *      commit that reverts a revert brings the first commit back.
  * H2  Reverting a merge reverts all commits that it brought.
  * H3  Reverting a released commit is a change like any other.
  *  H4  The message of a merge counts for a package only if nothing that it brought there says

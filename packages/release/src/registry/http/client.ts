@@ -10,7 +10,7 @@
  *
  *  HC1  Never more than `connections` sockets to an origin, however many ask.
  *  HC2  A request waits for its turn *with* its connection: a request let through before a refusal that
- * still waited for a connection would start in the pause otherwise.
+ *       still waited for a connection would start in the pause otherwise.
  *  HC3  An answer larger than `maxBytes` is not read to its end.
  *  HC4  One call is one request. `requestWithRetry` sends more.
  *
@@ -54,7 +54,7 @@ export interface OriginStats {
   readonly pace: LimiterStats
 }
 
-interface Origin {
+interface OriginConnections {
   readonly pool: Connections
   readonly permits: Semaphore
   readonly limiter: AdaptiveLimiter
@@ -78,7 +78,7 @@ export class HttpClient {
   readonly #connections: number
   readonly #maxWaiting: number
   readonly #transportFor: (origin: string) => Transport
-  readonly #origins = new Map<string, Origin>()
+  readonly #origins = new Map<string, OriginConnections>()
   #isClosed = false
 
   constructor(options: HttpClientOptions = {}) {
@@ -193,7 +193,7 @@ export class HttpClient {
     )
   }
 
-  #origin(origin: string): Origin {
+  #origin(origin: string): OriginConnections {
     if (this.#isClosed) throw new HeddleError('HDL_CLOSED', { what: `The client of ${origin}` })
     let found = this.#origins.get(origin)
     if (found === undefined) {
