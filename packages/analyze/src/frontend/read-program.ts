@@ -93,7 +93,7 @@ function readOne(file: string, { root, texts, cache }: ReadOptions): ReadFile {
     const kind = reason === 'too-large' ? 'too-large' : 'unreadable'
     return { stamp, parsed: undefined, diagnostics: [{ kind, file: name, message, isIncomplete }] }
   }
-  // Touched, or changed and changed back: the tree of the same text is the same, and what hangs on it.
+  // Touched, or changed and changed back: the tree of the same text is the same, and so is everything derived from it.
   const isSame = known?.parsed?.text === source.text
   const parsed = (isSame ? known.parsed : undefined) ?? parseSource(file, source.text)
   const diagnostics = parseDiagnostics(parsed, name)

@@ -55,7 +55,7 @@ function lowerTest(
 interface Polarity {
   /** Whether "true" says that the location is there. */
   readonly says: 'present' | 'absent' | 'nothing'
-  /** A call answers it: its meaning depends on the callee. */
+  /** The value is the result of a call: its meaning depends on the callee. */
   readonly isAnswer?: boolean
   readonly isIdentity: boolean
 }

@@ -349,7 +349,7 @@ export function uniqueName(file: string, closes: Steps): Fix {
     title: 'Give every call a name of its own',
     sketch: `const folder = await mkdtemp(path.join(tmpdir(), 'work-'))\n// ${file} in that folder`,
     closes,
-    tradeoffs: 'What is left behind after a crash has to be cleaned up.',
+    tradeoffs: 'Files left behind by a crash have to be cleaned up.',
     risk: 'low',
     effort: 'simple',
   }

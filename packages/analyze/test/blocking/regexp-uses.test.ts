@@ -121,7 +121,7 @@ for (const [name, code, expected] of cases) {
   test(name, () => assert.deepEqual(levels(code), expected))
 }
 
-test('a constant of another file', () => {
+test('a constant of another file is evaluated', () => {
   const expected = ['B105 warning']
   const files = {
     'src/patterns.ts': `export const id = ${quadratic}`,

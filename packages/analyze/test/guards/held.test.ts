@@ -38,7 +38,7 @@ for (const [name, method] of Object.entries(guarded)) {
   })
 }
 
-test('guard: none', async () => {
+test('a survey without a guard prints none', async () => {
   const findings = await findIn(program('BODY'))
   assert.equal(findings.filter((finding) => finding.rule === 'H101').length, 1)
 })

@@ -57,7 +57,7 @@ test('I1: a kept file equals a newly lowered one after linking, summaries and ty
   )
 })
 
-test('I1: the same for the code of a whole package', () => {
+test('I1: the code of a whole package is read without an error', () => {
   const folder = path.resolve(import.meta.dirname, '../../../core/src')
   const parsed = globSync('**/*.ts', { cwd: folder })
     .sort()

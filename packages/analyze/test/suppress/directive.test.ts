@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isExpired, parseDirective } from '../../src/suppress/directive.ts'
 
-test('one rule, several rules, and a reason', () => {
+test('one rule, several rules, and a reason are parsed', () => {
   assert.deepEqual(parseDirective(' heddle-ignore H101 -- only one caller'), {
     rules: ['H101'],
     reason: 'only one caller',

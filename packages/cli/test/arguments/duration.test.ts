@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAge, parseDuration } from '../../src/arguments/duration.ts'
 
-test('durations, with and without a unit', () => {
+test('durations are parsed with and without a unit', () => {
   assert.deepEqual(
     ['1500', '250ms', '1.5s', '5min', '2h', '3d', '1w', 'Infinity'].map(parseDuration),
     [1_500, 250, 1_500, 300_000, 7_200_000, 259_200_000, 604_800_000, Infinity],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatSize, parseBytes, parseSize } from '../../src/arguments/size.ts'
 
-test('bytes with and without a unit, and nothing else', () => {
+test('bytes are parsed with and without a unit, other text is refused', () => {
   assert.deepEqual(
     ['67108864', '64MiB', '64 mib', '1.5KiB', '2GiB', '64MB'].map(parseBytes),
     [67_108_864, 67_108_864, 67_108_864, 1_536, 2_147_483_648, 64_000_000],

@@ -137,7 +137,7 @@ test('--json is one document on the last line, with the fields of the reference'
   assert.equal(json.stderr, '')
 })
 
-test('targets: lines, a function, standard input, a file elsewhere', async (t) => {
+test('targets may be lines, a function, standard input or a file elsewhere', async (t) => {
   const folder = await project(t, { 'src/a.ts': race, 'package.json': '{}' })
   const [inside, outside, named, elsewhere] = await Promise.all([
     analyze(folder, 'src/a.ts:7-9', '--json'),
@@ -274,7 +274,7 @@ test('a baseline: recorded findings are known, new ones fail, repaired ones are 
   )
 })
 
-test('suppressions: accepted with a reason, reported without one', async (t) => {
+test('suppressions are accepted with a reason and reported without one', async (t) => {
   const comment = (text: string): string =>
     race.replace('      this.#session =', `      // ${text}\n      this.#session =`)
   const folder = await project(t, {

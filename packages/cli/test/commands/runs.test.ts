@@ -116,7 +116,7 @@ test('show: a run by a part of its id, one node, its log, its value', async () =
   assert.match(past.stdout, /as of +row \d+, /)
 })
 
-test('timeline: as wide as asked for, and its rows as JSON', async () => {
+test('timeline is as wide as requested, and has its rows as JSON', async () => {
   const [text, json] = await Promise.all([
     runs('timeline', 'last', '--width', '50'),
     runs('timeline', 'last', '--json'),

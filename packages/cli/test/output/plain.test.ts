@@ -13,7 +13,7 @@ function saidOn(paper: Paper): string[] {
   return paper.lines.map((line) => line.replace(time, '').trimEnd())
 }
 
-test('one line per event that matters, without escape sequences', () => {
+test('each important event is one line, without escape sequences', () => {
   const paper = new Paper()
   using reporter = new PlainReporter(paper.output, planOf(['a', 'b:a', 'c', 'done']))
   reporter.observe(node('done', 'succeeded'))

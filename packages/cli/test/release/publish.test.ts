@@ -90,7 +90,7 @@ test('plan shows the versions that the registry has already', async () => {
   assert.match(stdout, /@shown\/b +1\.3\.0 +included +new/)
 })
 
-test('publish, status and a second publish, for programs', async () => {
+test('publish, status and a second publish work for programs', async () => {
   using ws = new Workspace('1.0.1')
   const options = { cwd: ws.root }
   const where = ['--registry', registry.url, '--json']

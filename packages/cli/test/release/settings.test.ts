@@ -81,7 +81,7 @@ test('a group in lockstep: its packages get the same version, other packages the
   assert.equal(repo.status, '')
 })
 
-test('a registry for each scope, and the dist-tag of the branch', async () => {
+test('each scope has a registry, and the dist-tag follows the branch', async () => {
   await using other = await startFaultProxy({ target: registry.url })
   const registries = { '@scoped': other.url, npm: registry.url }
   using repo = repository('@scoped', { a: [] }, { registries, distTags: { '1.x': 'line-1' } })

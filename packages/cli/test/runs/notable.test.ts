@@ -11,7 +11,7 @@ function ran(name: string, ms: number, outcome: 'succeeded' | 'failed' = 'succee
   } as unknown as NodeRecord
 }
 
-test('trouble, then the critical path, then a few of the longest', () => {
+test('trouble comes first, then the critical path, then a few of the longest nodes', () => {
   const nodes = Array.from({ length: 300 }, (_, i) => ran(`n${i}`, i))
   nodes.push(ran('bad', 1, 'failed'), ran('critical', 2))
   const names = Array.from(notableNodes(nodes, new Set(['critical']), 40), ({ name }) => name)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatAgo, formatDateTime } from '../../src/runs/times.ts'
 
-test('times of the past', () => {
+test('times of the past are formatted', () => {
   assert.equal(formatDateTime(zero), '2026-11-15 22:45:01')
   assert.equal(formatAgo(400), 'just now')
   assert.equal(formatAgo(-5_000), 'just now')

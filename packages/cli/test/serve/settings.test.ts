@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseWhole } from '../../src/serve/settings.ts'
 
-test('a whole number in its bounds, and nothing else', () => {
+test('a whole number in its bounds is accepted, anything else is refused', () => {
   const port = parseWhole(0, 65_535)
   assert.deepEqual(['0', '4500', '65535'].map(port), [0, 4_500, 65_535])
   for (const text of ['', ' ', '-1', '65536', '1.5', 'http', 'Infinity']) {

@@ -111,7 +111,7 @@ test('f: only active, or only failed nodes, with the nodes they block', () => {
   assert.deepEqual(show(empty, {}, { filter: 'failed' }).slice(3, -1), ['  nothing has failed'])
 })
 
-test('a: every job in the order of the graph, a page at a time', () => {
+test('a: every job is shown in the order of the graph, a page at a time', () => {
   const model = halfWay()
   const all = show(model, {}, { view: 'all' }).slice(3, -1)
   assert.deepEqual(
@@ -128,7 +128,7 @@ test('a: every job in the order of the graph, a page at a time', () => {
   assert.equal(page(99).at(-1), '  6 to 8 of 8: up, down, page, home, end')
 })
 
-test('l: log lines of jobs', () => {
+test('l: log lines of jobs are shown', () => {
   assert.deepEqual(show(halfWay(), {}, { view: 'log' }).slice(3, -1), [
     'build: compiling',
     'build: linking',

@@ -3,7 +3,7 @@
  * `AsyncDisposableStack`; this is the part of it that the house needs.
  *
  * Invariants, quoted by the tests:
- *  C1  What was added last is undone first, one after the other; each is undone once.
+ *  C1  Steps are undone in reverse order, one after the other; each is undone once.
  *  C2  A failure keeps none of the others from running. One failure is thrown as it is, several as an
  *      AggregateError.
  *  C3  After `move()` the old stack undoes nothing, and the new one undoes everything.

@@ -21,7 +21,7 @@ test('S47 the default preset: loaded below 50 %, overloaded to 75 %, full and re
   }
 })
 
-test('S47 the six labels', () => {
+test('S47 the six labels follow from the load', () => {
   const cases = [
     [0, 'idle'],
     [0.01, 'lightly loaded'],

@@ -19,7 +19,7 @@ function serveAll<T>(queue: AdmissionQueue<T>): T[] {
 const enqueue = <T>(queue: AdmissionQueue<T>, item: T, priority?: number): Admitted<T> =>
   queue.reserve({ priority }).fill(item)
 
-test('S31 FIFO inside a priority', () => {
+test('S31 entries are first in, first out inside a priority', () => {
   const queue = new AdmissionQueue<number>()
   for (let i = 0; i <= 5; i++) enqueue(queue, i)
   assert.deepEqual(serveAll(queue), [0, 1, 2, 3, 4, 5])
@@ -32,7 +32,7 @@ test('S32 priority 0 is next although ten requests wait', () => {
   assert.equal(queue.take()?.item, 'p0')
 })
 
-test('S33 equal keys with payloads that cannot be compared', () => {
+test('S33 equal keys with payloads that cannot be compared keep their order', () => {
   const queue = new AdmissionQueue<object>({ capacity: 2000 })
   const payloads = Array.from({ length: 1000 }, () => Object.create(null) as object)
   for (const payload of payloads) enqueue(queue, payload)
@@ -222,7 +222,7 @@ test('S46 a client that comes back after the hinted time is admitted', async () 
   assert.ok(queue.tryReserve() !== undefined)
 })
 
-test('S47 levels by fill', () => {
+test('S47 the load level follows from the number of taken seats', () => {
   const queue = new AdmissionQueue<number>({ capacity: 100 })
   const seen: string[] = []
   for (const percent of [0, 30, 60, 80]) {

@@ -66,7 +66,7 @@ function setUp(options: { aging?: number; maxRunning?: number } = {}) {
 
 const tenant = (name: string, weight = 1): Tenant<Work> => new Tenant(name, weight)
 
-test('F1 S33: FIFO inside a priority, also at the same instant', () => {
+test('F1 S33: entries are first in, first out inside a priority, also at the same instant', () => {
   const { add, start } = setUp()
   const a = tenant('a')
   for (let i = 0; i < 1000; i++) add(a)

@@ -9,7 +9,7 @@ import {
   retryAfter,
 } from '../../src/attempts/retry.ts'
 
-test('back-off bounds: doubling from the base, capped at 60 s', () => {
+test('back-off doubles from the base and is capped at 60 s', () => {
   const delays = Array.from({ length: 8 }, (_, n) => backoff(n, 1_000, { next: () => 1 }))
   assert.deepEqual(delays, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
   assert.equal(backoff(7, 1_000, { next: () => 0 }), 0)
@@ -25,7 +25,7 @@ test('the jitter is uniform: Kolmogorov-Smirnov over 1,000 draws at attempt 3', 
   assert.ok(distance < 1.36 / Math.sqrt(1_000), `KS distance ${distance} exceeds the 5 % bound`)
 })
 
-test('final errors and retryAfter', () => {
+test('final errors and retryAfter decide about a retry', () => {
   assert.equal(isRetryable(new Error('x')), true)
   assert.equal(isRetryable('a string'), true)
   assert.equal(isRetryable(final(new Error('x'))), false)

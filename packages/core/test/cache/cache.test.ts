@@ -573,7 +573,7 @@ test('S29 bounds in memory: entries and bytes, the oldest leave, counted by reas
   assert.equal(cache.stats().entries, 1, 'and it pushed out nobody')
 })
 
-test('S29 time to live, on the injected clock, in both tiers', async () => {
+test('S29 time to live follows the injected clock, in both tiers', async () => {
   const bench = await openBench({ ttl: 1000 })
   const { cache, clock, tier } = bench
   await cache.set('default', 'value')

@@ -17,7 +17,7 @@ test('I3 deeper first inside a priority, first come among equals', () => {
   assert.deepEqual(run.pump(), ['deep', 'deep too', 'middle', 'a', 'b'])
 })
 
-test('I3 deeper first also between lanes that want different things', () => {
+test('I3 deeper nodes go first also between lanes that need different permits', () => {
   const { clock, capacity } = newCapacity()
   const run = new FakeRun(capacity, clock, { concurrency: 9, resources: { db: 4 } })
   run.add('fetch 1')

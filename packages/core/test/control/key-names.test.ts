@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { decodeKeys } from '../../src/control/key-names.ts'
 
-test('letters, control characters and named keys', () => {
+test('letters, control characters and named keys are recognized', () => {
   assert.deepEqual(decodeKeys('pQ \r\t\x7f\x03\x1a\x11'), [
     'p',
     'Q',
@@ -17,7 +17,7 @@ test('letters, control characters and named keys', () => {
   ])
 })
 
-test('arrows in both modes of terminals, and escape alone', () => {
+test('arrows are recognized in both modes of terminals, and escape alone', () => {
   assert.deepEqual(decodeKeys('\x1b[A\x1bOB\x1b[C\x1b[D\x1b[5~\x1b'), [
     'up',
     'down',
@@ -32,7 +32,7 @@ test('sequences without a name are dropped as a whole, and the keys after them a
   assert.deepEqual(decodeKeys('\x1b[15~p\x1b[<0;10;20Mq'), ['p', 'q'])
 })
 
-test('alt and characters beyond ASCII', () => {
+test('alt and characters beyond ASCII are recognized', () => {
   assert.deepEqual(decodeKeys('\x1bxé😀'), ['alt-x', 'é', '😀'])
 })
 

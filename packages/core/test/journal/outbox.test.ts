@@ -36,7 +36,7 @@ class Rig {
   }
 }
 
-test('O1: rows of one turn travel together, in numbered batches', async () => {
+test('O1: rows of one turn are sent together, in numbered batches', async () => {
   const rig = new Rig()
   for (let i = 0; i < 5; i++) rig.add(i)
   assert.equal(rig.sent.length, 0)

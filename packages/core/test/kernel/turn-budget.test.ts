@@ -109,7 +109,7 @@ test('T3: a call that takes time is noticed within three calls, then every call 
   assert.equal(turn.now(), clock.now(), 'now() is exact at any time')
 })
 
-test('T3: every turn begins exact', async () => {
+test('T3: every turn begins with an exact reading', async () => {
   const { clock, move } = steppingClock()
   const turn = new TurnBudget(clock, () => undefined)
   turn.isOver(turn.now())

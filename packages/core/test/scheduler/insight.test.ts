@@ -19,7 +19,7 @@ async function ran(
   return { scheduler, duration: result.duration }
 }
 
-test('critical path and slack of a diamond', async () => {
+test('critical path and slack of a diamond are computed', async () => {
   const { scheduler } = await ran(
     { a: [10, []], slow: [50, ['a']], fast: [5, ['a']], end: [20, ['slow', 'fast']] },
     4,

@@ -159,7 +159,7 @@ test(`model check over ${seeds} seeds: settles, one outcome each, order and cap 
   )
 })
 
-test('model check on larger graphs', async () => {
+test('model check holds on larger graphs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.integer({ min: 100, max: 200 }), (seed, nodes) =>
       new World(seed, nodes).play(),

@@ -192,7 +192,7 @@ test('G7: a row that the database cannot hold fails at once and alone, and no se
   assert.equal(clock.pending, 0)
 })
 
-test('G7: when nothing is written the reason is not a row, and the rest is not tried one by one', async () => {
+test('G7: when no row was written the reason is not a row, and the rows are not retried one by one', async () => {
   let sent = 0
   const { clock, committer, grant } = await setUp(
     async () => {

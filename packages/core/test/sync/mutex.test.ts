@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Mutex } from '../../src/sync/mutex.ts'
 import { testKernel, turn, watch, withCode } from './support.ts'
 
-test('M1: one at a time, in order of arrival', async () => {
+test('M1: one caller at a time is inside, in order of arrival', async () => {
   const mutex = new Mutex()
   const log: string[] = []
   let inside = 0

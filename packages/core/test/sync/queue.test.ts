@@ -12,13 +12,13 @@ function drain<T>(queue: Queue<T>): T[] {
   return items
 }
 
-test('S31 first in, first out inside a priority', () => {
+test('S31 items are first in, first out inside a priority', () => {
   const queue = new Queue<number>({ capacity: 10 })
   for (let i = 0; i < 6; i++) queue.tryPut(i)
   assert.deepEqual(drain(queue), [0, 1, 2, 3, 4, 5])
 })
 
-test('S32 priority first', () => {
+test('S32 items of priority 0 are taken first', () => {
   const queue = new Queue<string>({ capacity: 20 })
   for (let i = 0; i < 10; i++) queue.tryPut(`p1 ${i}`, { priority: 1 })
   queue.tryPut('p0', { priority: 0 })
@@ -26,7 +26,7 @@ test('S32 priority first', () => {
   assert.equal(queue.tryTake()?.item, 'p1 0')
 })
 
-test('S33 equal keys, payloads that cannot be compared', () => {
+test('S33 equal keys with payloads that cannot be compared keep their order', () => {
   const queue = new Queue<object>({ capacity: 1000, kernel: testKernel() })
   const items = Array.from({ length: 1000 }, (_, i) =>
     i % 2 === 0 ? Object.create(null) : { valueOf: () => NaN },

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { RwLock } from '../../src/sync/rwlock.ts'
 import { testKernel, turn, watch, withCode } from './support.ts'
 
-test('R1: many readers or one writer', async () => {
+test('R1: many readers or one writer are inside', async () => {
   const lock = new RwLock()
   const a = await lock.read()
   const b = await lock.read()

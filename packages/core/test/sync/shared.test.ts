@@ -289,7 +289,7 @@ test('H6: a close error is reported to the lease that waits for it', async () =>
   next.value?.release()
 })
 
-test('H6: otherwise to onCloseError', async () => {
+test('H6: otherwise the error goes to onCloseError', async () => {
   const told: [unknown, string][] = []
   const { shared, opens, closes } = world({
     onCloseError: (error, key) => told.push([error.cause, key]),

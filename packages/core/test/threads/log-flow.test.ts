@@ -64,7 +64,7 @@ test('G2: a loop that has not finished its turn is sent no more than the window 
   assert.equal(posted.length, 0)
 })
 
-test('G2: long lines weigh more', () => {
+test('G2: long lines count more', () => {
   const { writer, posted } = connect()
   for (let line = 0; line < 1000; line++) writer.write(1, 'x'.repeat(25_600))
   assert.ok(posted.flat().length / 3 < 20)

@@ -138,7 +138,7 @@ async function compare(
   }
 }
 
-test('files and manifests as `npm pack`', (t) =>
+test('files and manifests are the same as with `npm pack`', (t) =>
   compare(t, managers['npm']!, { '@m/a': '^1.0.0' }, replaced))
 
 test('files and manifests as `pnpm pack`, with the licence of the root', (t) =>
@@ -155,5 +155,5 @@ test('files and manifests as `pnpm pack`, with the licence of the root', (t) =>
     },
   ))
 
-test('files and manifests as `yarn pack`', (t) =>
+test('files and manifests are the same as with `yarn pack`', (t) =>
   compare(t, managers['yarn']!, { '@m/a': 'workspace:^' }, replaced))

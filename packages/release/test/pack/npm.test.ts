@@ -131,7 +131,7 @@ test('S72, K2: the tree is untouched', async () => {
   assert.equal(await git(tree.path, 'status', '--porcelain', '--ignored'), '')
 })
 
-test('the same files as `npm pack`', async (t) => {
+test('the files are the same as with `npm pack`', async (t) => {
   using tree = workspace()
   using out = new Tree()
   // npm refuses unknown options.

@@ -25,7 +25,7 @@ test('S60 internal ranges become exact, external ones stay', () => {
   ])
 })
 
-test('S61 each group by its policy', () => {
+test('S61 each group follows its policy', () => {
   const found = pins({
     dependencies: { a: 'workspace:^' },
     optionalDependencies: { a: '~1.0.0' },
@@ -40,7 +40,7 @@ test('S61 each group by its policy', () => {
   ])
 })
 
-test('S62 nothing to pin', () => {
+test('S62 a manifest without internal ranges is unchanged', () => {
   assert.deepEqual(pins({ dependencies: { a: '1.2.0', express: '5' } }), [])
   // An older version on the registry is meant.
   assert.deepEqual(pins({ dependencies: { a: '^0.9.0' } }), [])

@@ -208,7 +208,7 @@ function fill(file: string): void {
 const outside = (tree: WildTree): string[] =>
   tree.traces().filter((name) => !name.startsWith('small/'))
 
-test('S70, N2: unwritable: a typed error, the others restored', async (t) => {
+test('S70, N2: an unwritable file gives a typed error, the others are restored', async (t) => {
   using tree = new WildTree()
   const folder = tree.at('small')
   const isRoot = process.getuid?.() === 0
@@ -229,7 +229,7 @@ test('S70, N2: unwritable: a typed error, the others restored', async (t) => {
   }
 })
 
-test('S70, N2: a full disk: a typed error, the others restored', async (t) => {
+test('S70, N2: a full disk gives a typed error, the others are restored', async (t) => {
   using tree = new WildTree()
   const problem = mountSmall(tree.at('small'))
   if (problem !== undefined) return t.skip(problem)
@@ -245,7 +245,7 @@ test('S70, N2: a full disk: a typed error, the others restored', async (t) => {
   }
 })
 
-test('S70, N2, I1: a full disk under the journal: a typed error, nothing pinned', async (t) => {
+test('S70, N2, I1: a full disk under the journal gives a typed error, nothing is pinned', async (t) => {
   using tree = new WildTree()
   const problem = mountSmall(tree.at('small'))
   if (problem !== undefined) return t.skip(problem)

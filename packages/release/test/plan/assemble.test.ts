@@ -52,7 +52,7 @@ test('every package of the workspace has a place in the plan', async () => {
   assert.equal(packages.get('next')!.distTag, 'beta')
 })
 
-test('publishConfig says tag and access', async () => {
+test('publishConfig sets tag and access', async () => {
   const manifest = { publishConfig: { tag: 'legacy', access: 'public' } }
   const { packages } = await planFromManifests(sketchWorkspace({ a: { manifest } }))
   assert.equal(packages.get('a')!.distTag, 'legacy')

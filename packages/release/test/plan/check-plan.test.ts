@@ -31,7 +31,7 @@ test('a released package that needs a private one is an error, except for develo
   )
 })
 
-test('ranges against planned versions', async () => {
+test('ranges are checked against planned versions', async () => {
   const ranges: [string, 'fits' | 'moved' | 'error' | 'older'][] = [
     ['workspace:*', 'fits'],
     ['workspace:^', 'fits'],

@@ -110,7 +110,7 @@ test('peers: a patch in version 3, a major release in version 2', async (t) => {
   assert.deepEqual(await versions(t, { packages, intents: major }), { a: '2.0.0', b: '1.0.1' })
 })
 
-test('fixed: all members, from the highest version', async (t) => {
+test('fixed: all members get a version, counted from the highest', async (t) => {
   const packages = {
     '@x/a': ['1.0.0'],
     '@x/b': ['1.2.0'],
@@ -214,7 +214,7 @@ test('leaving a prerelease: all intents count again, and whatever was a prerelea
   assert.equal((await plan(t, { packages, files })).packages.get('a')!.distTag, 'latest')
 })
 
-test('access: the manifest before the config', async (t) => {
+test('access: the manifest takes precedence over the config', async (t) => {
   const packages = {
     a: ['1.0.0'],
     b: ['1.0.0', { publishConfig: { access: 'restricted' } }],
@@ -228,7 +228,7 @@ test('access: the manifest before the config', async (t) => {
   assert.equal(found.packages.get('b')!.access, 'restricted')
 })
 
-test('all mistakes at once, with their lines', async (t) => {
+test('all mistakes are reported at once, with their lines', async (t) => {
   const packages = { core: ['1.0.0'], other: ['1.0.0'] } as const
   const intents = {
     front: 'no front matter',

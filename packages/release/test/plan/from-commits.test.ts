@@ -21,7 +21,7 @@ async function released(t: TestContext): Promise<Repository> {
   return repository
 }
 
-test('nothing changed, nothing released', async (t) => {
+test('without changes nothing is released', async (t) => {
   const repository = await released(t)
   const { packages, source } = await repository.plan()
   assert.equal(source, 'commits')
@@ -449,7 +449,7 @@ test('the same history gives the same plan', async (t) => {
   assert.deepEqual(first, second)
 })
 
-test('cancelled, without a repository, with bad options', async (t) => {
+test('a plan can be cancelled, and refuses a missing repository and bad options', async (t) => {
   const repository = await released(t)
   const workspace = await readWorkspace(repository.folder)
   await assert.rejects(planFromCommits(workspace, { signal: AbortSignal.abort('no') }), {

@@ -72,7 +72,7 @@ test('a plan that does not fit the workspace is refused, with every fault', asyn
   })
 })
 
-test('missing, broken and empty files', async (t) => {
+test('missing, broken and empty files are reported', async (t) => {
   const folder = await makeTree(t, {
     ...files,
     'broken.json': '{',

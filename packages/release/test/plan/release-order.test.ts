@@ -76,7 +76,7 @@ test('RO3: extras of Python in a circle make no order and are reported', () => {
   assert.deepEqual(loosePeers, [['core', 'plugin']])
 })
 
-test('P14: a chain of 20,000 packages, and a circle of as many', () => {
+test('P14: a chain of 20,000 packages, and a circle of as many, are ordered', () => {
   const sketches: Record<string, Sketch> = {}
   const name = (i: number): string => `p${String(i).padStart(5, '0')}`
   for (let i = 0; i < 20_000; i++)

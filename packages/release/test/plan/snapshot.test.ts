@@ -51,7 +51,7 @@ test('S1, S2 versions belong to the commit, and packages of one snapshot need ex
   }
 })
 
-test('S1 versions of Python', async (t) => {
+test('S1 Python versions of snapshots are valid', async (t) => {
   const root = await makeTree(t, {
     'pyproject.toml': '[project]\nname = "p"\nversion = "1.2.3"\n',
   })

@@ -64,7 +64,7 @@ for (const { name: kind, start, open, pack } of implementations) {
       await theirs[Symbol.asyncDispose]()
     })
 
-    test('absent, then ours, with hashes and addresses', async () => {
+    test('a version is absent, then ours, with hashes and addresses', async () => {
       const packed = await pack(ours.folder, 'first', 'a')
       assert.equal(await registry.read('first', '1.0.0'), undefined)
       assert.deepEqual(await registry.compare(packed), { is: 'absent' })

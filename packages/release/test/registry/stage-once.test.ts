@@ -94,7 +94,7 @@ test('more staged versions than fit on a page are all listed', async () => {
   assert.equal((await registry.stages.list()).length, 206)
 })
 
-test('a kind of registry without staging says so', async () => {
+test('a kind of registry without staging reports that', async () => {
   await using registry = pypiRegistry({ url: 'http://127.0.0.1:1' })
   await using temporary = await scratch()
   const packed = await packPython(temporary.folder, 'p', '1.0.0')

@@ -13,7 +13,7 @@ import { virtualKernel } from '../support/virtual-time.ts'
 
 const half = { next: () => 0.5 }
 
-test('scenario 94: visible immediately', async () => {
+test('scenario 94: a version that is visible immediately is found', async () => {
   const kernel = virtualKernel(half)
   const registry = new ModelRegistry({ kernel, fates: [], other: { at: 0, hash: 'sha512-ours' } })
   const seen = await kernel.clock.runUntil(waitVisible(registry, paperPackage(), { kernel }))

@@ -100,7 +100,7 @@ test('a token is asked for, if there is one', async () => {
   assert.equal((await post(pypi.url, {}, content, 'a-1.whl', basic('pypi-right'))).status, 200)
 })
 
-test('the simple index, as HTML and as JSON', async () => {
+test('the simple index is served as HTML and as JSON', async () => {
   await using pypi = await startPypi()
   await post(pypi.url)
   const index = await (await fetch(`${pypi.url}/simple/`)).text()

@@ -14,7 +14,7 @@ function linesOf(
   return paths.map((keys) => document.lineOf(...keys))
 }
 
-test('JSON: the line of a value, or of its parent', () => {
+test('JSON: the line of a value, or of its parent, is found', () => {
   const text = '{\n  "a": 1,\n  "b": {\n    "c": "x"\n  }\n}\n'
   assert.deepEqual(
     linesOf('/x.json', text, ['a'], ['b', 'c'], ['b', 'missing'], ['missing']),
@@ -22,7 +22,7 @@ test('JSON: the line of a value, or of its parent', () => {
   )
 })
 
-test('YAML: the same', () => {
+test('YAML: the line of a value, or of its parent, is found', () => {
   const text = 'a: 1\nb:\n  c: x\n'
   assert.deepEqual(linesOf('/x.yaml', text, ['a'], ['b', 'c'], ['b', 'missing'], ['missing']), [
     1,
@@ -32,7 +32,7 @@ test('YAML: the same', () => {
   ])
 })
 
-test('TOML: the same', () => {
+test('TOML: the line of a value, or of its parent, is found', () => {
   const text = 'top = 1\n[project]\nname = "x"\n\n[project.urls]\n"Home" = "y"\n[[list]]\na = 1\n'
   assert.deepEqual(
     linesOf(

@@ -25,7 +25,7 @@ const ascending = [
   '1!0.1',
 ]
 
-test('versions sort as PEP 440 says', () => {
+test('versions sort by PEP 440', () => {
   const versions = ascending.map((text) => parsePythonVersion(text)!)
   for (const [i, a] of versions.entries()) {
     for (const [j, b] of versions.entries()) {
@@ -38,7 +38,7 @@ test('versions sort as PEP 440 says', () => {
   }
 })
 
-test('spellings of the same version', () => {
+test('spellings of the same version are equal', () => {
   const same = [
     ['1.0rc1', '1.0-RC.1', '1.0c1', 'v1.0_preview_1', ' 1.0.0rc1 '],
     ['1.0a0', '1.0alpha', '1.0.a'],
@@ -62,7 +62,7 @@ test('text that is not a version', () => {
   }
 })
 
-test('ranges', () => {
+test('ranges are matched', () => {
   const cases: [string, string, boolean | undefined][] = [
     ['1.5', '>=1.2, <2', true],
     ['2.0', '>=1.2,<2', false],

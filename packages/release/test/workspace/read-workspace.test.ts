@@ -105,7 +105,7 @@ test('yarn berry: packageManager identifies the tool, .yarnrc.yml has the catalo
   assert.equal(workspace.catalogs.get('default')!.get('lodash'), '^4.0.0')
 })
 
-test('bun: catalogs in package.json, inside of workspaces', async (t) => {
+test('bun: catalogs are read from package.json, inside of workspaces', async (t) => {
   const folder = await makeTree(t, {
     'package.json': {
       ...root,
@@ -193,7 +193,7 @@ test('several ecosystems in one repository; names must not collide', async (t) =
   assert.deepEqual(names(python), ['core'])
 })
 
-test('a package alone, from a folder below it', async (t) => {
+test('a package alone is found from a folder below it', async (t) => {
   const folder = await makeTree(t, {
     'package.json': manifest('alone', '0.1.0'),
     'src/deep/x.ts': '',
@@ -275,7 +275,7 @@ test('aliases and folders mean packages of the workspace', async (t) => {
   )
 })
 
-test('W1: all problems at once, with file, line and repair', async (t) => {
+test('W1: all problems are reported at once, with file, line and repair', async (t) => {
   const folder = await makeTree(t, {
     'package.json': { ...root, workspaces: ['packages/*', '../outside'] },
     'pyproject.toml': '[tool.uv.workspace]\nmembers = ["packages/*"]\n',
@@ -380,7 +380,7 @@ test('a broken root is reported, not overlooked', async (t) => {
   await assert.rejects(readWorkspace(yaml), { code: 'HDL_WORKSPACE_INVALID' })
 })
 
-test('cancelled before and while reading', async (t) => {
+test('reading can be cancelled before and during it', async (t) => {
   const files: Record<string, ReturnType<typeof manifest>> = {
     'package.json': { ...root, workspaces: ['packages/*'] },
   }

@@ -26,7 +26,7 @@ export interface DecisionRule {
   observe(view: CampaignView): string | undefined
   /** JSON that is kept with the campaign; given to the rule when the campaign is read again. */
   state(): unknown
-  /** What people see. */
+  /** The fields shown to people. */
   describe(view: CampaignView): object
 }
 

@@ -31,7 +31,7 @@ export class Results {
   /**
    * Waits for a result by its handle. One that has left the store is made again from its first stage.
    *
-   * *Cancellation*: as a submit; after `wait` it is answered that there is no result yet, and holds nothing.
+   * *Cancellation*: as a submit; after `wait` it gets the answer that there is no result yet, and holds nothing.
    * *Fairness*: as the dispatcher: by priority with aging, else first come, first served.
    * @throws `HDL_UNKNOWN_RESULT`, and the errors of a submit.
    */

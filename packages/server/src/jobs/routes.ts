@@ -207,7 +207,7 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, s
     wait === undefined
       ? await service.acknowledge(submission, index, caller)
       : await service.compute(submission, index, caller)
-  // Now that the input is known to be one, and the answer cannot be spoilt by it.
+  // Started here, after the input was accepted, so that it cannot change the answer.
   if (priority === 0) planPrefetch(served, asked, tenant, options)
   return sendAnswer(call, answer, sending, id)
 }

@@ -34,7 +34,7 @@ test('alive and ready; the figures are current', async () => {
   assert.equal((later['cache'] as { entries: number }).entries, 1)
 })
 
-test('full: alive, and not ready with the reason', async () => {
+test('a full server is alive, and not ready with the reason', async () => {
   const gate = new Gate('work')
   const limits = { prepareCapacity: 1, loopGap }
   await using server = await startServer({ jobs: [gate.job], port: 0, limits })

@@ -25,7 +25,7 @@ test('the cache: info, delete, flush', async () => {
   assert.equal((await fetchResult(server, handles[1]).reply).status, 404)
 })
 
-test('wrong bodies: 400 with the expected form', async () => {
+test('wrong bodies get 400 with the expected form', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   const wrong: [path: string, text: string, said: RegExp][] = [

@@ -47,7 +47,7 @@ test('bytes that are not a request, from a client that closes nothing: the conne
   await until(() => server.stats().connections.open === 0)
 })
 
-test('bytes that are not a request behind one that waits: never taken for its answer', async () => {
+test('invalid bytes behind a waiting request do not end up as its answer', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   using wire = new Wire(server)

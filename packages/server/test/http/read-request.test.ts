@@ -45,7 +45,7 @@ test('a generated id has 128 bits that do not follow from earlier ids', () => {
   }
 })
 
-test('the deadline: the smaller of the two', () => {
+test('the smaller of two deadlines counts', () => {
   assert.equal(deadlineOf(request({}), 500), 500)
   assert.equal(deadlineOf(request({ 'x-deadline-ms': '300' }), 500), 300)
   assert.equal(deadlineOf(request({ 'x-deadline-ms': '600' }), 500), 500)

@@ -25,7 +25,7 @@ test('wait: absent is not zero', () => {
   }
 })
 
-test('index: 0 and below, and never -0', () => {
+test('index: 0 and below are accepted, never -0', () => {
   assert.deepEqual(query({ index: '0' }), { index: 0 })
   assert.ok(Object.is(query({ index: '-0' })['index'], 0), 'the key of a result has one zero')
   assert.deepEqual(query({ index: '-7' }), { index: -7 })
@@ -51,7 +51,7 @@ test('index: 0 and below, and never -0', () => {
   }
 })
 
-test('priority, slot, force', () => {
+test('priority, slot and force are read from the query', () => {
   assert.deepEqual(
     ['0', '1', '3'].map((priority) => query({ priority })['priority']),
     [0, 1, 3],

@@ -73,7 +73,7 @@ test('texts are distinguished by their characters, not by their looks', () => {
   assert.equal(handleOf(owner, parse('"\\u00e9"')), handleOf(owner, 'é'))
 })
 
-test('another job or another version is another handle, and no two of them meet', () => {
+test('another job or another version has another handle, and handles never collide', () => {
   const handles = [
     handleOf(owner, 1),
     handleOf({ name: 'job', version: '1' }, 1),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Requests } from '../../src/jobs/requests.ts'
 import { withCode } from '../support/told.ts'
 
-test('S70 S79 cancelled, already cancelled, already done, unknown', () => {
+test('S70 S79 a cancel reports cancelled, already cancelled, already done, or unknown', () => {
   const requests = new Requests()
   let cancelled = 0
   requests.open('acme', 'a', () => cancelled++)
@@ -61,7 +61,7 @@ test('ids of long ago are forgotten: memory does not grow', () => {
   assert.equal(requests.cancel('acme', '10000'), 'already_done')
 })
 
-test('at most the limit at a time', () => {
+test('at most the limit is open at a time', () => {
   const requests = new Requests(2)
   const first = requests.open('acme', 'a', () => undefined)
   requests.open('acme', 'b', () => undefined)

@@ -50,7 +50,7 @@ test('no body is the input null', async () => {
   }
 })
 
-test('not JSON: 400 with the fault; another type: 415', async () => {
+test('a body that is not JSON gets 400 with the fault, another type 415', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   for (const text of ['{', 'undefined', "{'a': 1}", '[1,]', '\u0000', 'NaN']) {
     const { status, body } = await begin(server, '/jobs/echo', { method: 'POST', text }).reply

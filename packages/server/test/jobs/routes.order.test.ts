@@ -26,7 +26,7 @@ test('S31 first come, first served inside a priority', async () => {
   await quiet(server)
 })
 
-test('S32 priority first: 0 before ten of 1, 3 after them', async () => {
+test('S32 priority 0 goes before ten of 1, priority 3 after them', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0, limits: oneSlot })
   await submit(server, 'work', 'running').reply

@@ -139,7 +139,7 @@ test('S45 a refusal reads no body and takes no thread', async () => {
   await quiet(server)
 })
 
-test('S47 levels: the seed values by default', async () => {
+test('S47 levels have the seed values by default', async () => {
   const gate = new Gate('work')
   // The machine may hold up the loop: that would make it degraded too.
   const limits = { prepareCapacity: 10, loop: 10, loopGap: Infinity }

@@ -8,7 +8,7 @@ import { Gate } from '../support/gates.ts'
 import { compute, fetchResult, quiet, submit } from '../support/http.ts'
 import { doubles } from './fixtures/thread-jobs.ts'
 
-test('the jobs, their stages and their limits', async () => {
+test('the jobs are listed with their stages and their limits', async () => {
   const load = job({ name: 'load' }, (csv: string) => csv.split('\n'))
   const plot = job({ name: 'plot' }, ({ prepared, index }: ItemInput<string[]>) => prepared[-index])
   const two = serveJob({

@@ -17,7 +17,7 @@ test('one result when nothing is said', () => {
   assert.deepEqual([served.version, served.whenAbandoned, served.limits], ['', 'cancel', {}])
 })
 
-test('total by number or by input', () => {
+test('total is a number or a function of the input', () => {
   const fixed = serveJob({ name: 'plot', prepare: load, item: plot, total: 20 })
   assert.equal(fixed.totalOf('whatever'), 20)
   const counted = serveJob({

@@ -21,7 +21,7 @@ function takeAll(of: Work): number[] {
   return taken
 }
 
-test('from the newest to the oldest, requested ones first', () => {
+test('results are taken from the newest to the oldest, requested ones first', () => {
   const whole = work(5)
   assert.equal(whole.take(), 0)
   whole.ask(-3)

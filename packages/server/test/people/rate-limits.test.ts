@@ -18,7 +18,7 @@ function tries(limits: RateLimits, key: string, count: number): number {
   return taken
 }
 
-test('R1 a burst, then a steady rate', async () => {
+test('R1 a burst passes, then a steady rate', async () => {
   const clock = new VirtualClock()
   const limits = new RateLimits({ perSecond: 10, burst: 20 }, clock)
   assert.equal(tries(limits, 'a', 50), 20)

@@ -29,7 +29,7 @@ test('K1 the newest binding of a sequence runs, and the one before when it is go
   )
 })
 
-test('K2 two keys in a row, within 1.2 s', () => {
+test('K2 two keys form a sequence within 1.2 s', () => {
   const keys = new Keyboard()
   keys.map.add([keys.bind('g r'), keys.bind('r', 'alone')])
   keys.press('g', { at: 0 })

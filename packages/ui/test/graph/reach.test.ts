@@ -11,7 +11,7 @@ function nodes(reached: Uint8Array): number[] {
   return [...reached].flatMap((isIn, node) => (isIn === 1 ? [node] : []))
 }
 
-test('C1 dependencies of a node, its dependents, and both', () => {
+test('C1 dependencies and dependents of a node are found, and both', () => {
   assert.deepEqual(nodes(reach(edges, 3, 'upstream')), [0, 1, 2, 3])
   assert.deepEqual(nodes(reach(edges, 3, 'downstream')), [3, 5])
   assert.deepEqual(nodes(reach(edges, 1, 'both')), [0, 1, 3, 5])

@@ -65,7 +65,7 @@ test('N2 exactly the bars that touch a stretch are visible', () => {
   )
 })
 
-test('N3 the bar under a moment, else a near one, else none', () => {
+test('N3 the bar under a moment is found, else a near one, else none', () => {
   const rows = new Rows({ count: 2, row: [0, 0], started: [100, 200], ended: [150, 260] }, 1)
   assert.deepEqual(
     [rows.barAt(0, 120, 5), rows.barAt(0, 197, 5), rows.barAt(0, 175, 5)],

@@ -143,7 +143,7 @@ test('a package that is linked into node_modules is ours, one that lives there i
   assert.equal(resolver.resolveImport(path.join(root, 'a/index.ts'), 'foreign').kind, 'package')
 })
 
-test('internal imports of a package', (t) => {
+test('internal imports of a package are resolved', (t) => {
   const resolve = resolving(t, {
     'package.json': JSON.stringify({
       name: 'x',

@@ -189,7 +189,7 @@ test('nothing to draw', async () => {
   assert.equal(text(timelineLines(await inputOf({ nodes: [], rows: [] }, 80))), 'Nothing has run.')
 })
 
-test('how many ran at once', async () => {
+test('the number of simultaneous attempts is computed', async () => {
   const { timeline } = await inputOf(build, 80)
   assert.equal(mostAtOnce(timeline.rows), 2)
   assert.equal(mostAtOnce([]), 0)

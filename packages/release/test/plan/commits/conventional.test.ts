@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { CommitParser } from 'conventional-commits-parser'
 import { bumpOf, parseMessage } from '../../../src/plan/commits/conventional.ts'
 
-test('titles, with and without a merge before them', () => {
+test('titles are read with and without a merge before them', () => {
   const titles: [string, string][] = [
     ['feat: x\n\nmore', 'feat: x'],
     ['\n\n  feat: x  \r\n', 'feat: x'],
@@ -38,7 +38,7 @@ test('the type may be any word', () => {
   assert.equal(parseMessage('toString!: x').change, 'breaking')
 })
 
-test('reverts: by hash, several, of a merge, by title', () => {
+test('reverts are recognized by hash, several, of a merge, by title', () => {
   const hash = 'a'.repeat(40)
   const other = 'b'.repeat(40)
   assert.deepEqual(parseMessage(`Revert "x"\n\nThis reverts commit ${hash}.`).reverts, [
@@ -60,7 +60,7 @@ test('reverts: by hash, several, of a merge, by title', () => {
   assert.deepEqual(parseMessage('feat: revert "x"').reverts, [])
 })
 
-test('0.x', () => {
+test('commits are classified for 0.x', () => {
   assert.equal(bumpOf('breaking', false, false), 'major')
   assert.equal(bumpOf('breaking', true, false), 'minor')
   assert.equal(bumpOf('breaking', true, true), 'major')

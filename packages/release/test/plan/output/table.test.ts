@@ -30,7 +30,7 @@ async function sample(reason = 'feat: add x'): Promise<ReleasePlan> {
   ])
 }
 
-test('the table: released packages in their order, then the others', async () => {
+test('the table lists released packages in their order, then the others', async () => {
   assert.equal(
     planTable(await sample()),
     [
@@ -66,14 +66,14 @@ test('property: the table fits any width that can hold its fixed columns, whatev
   )
 })
 
-test('an empty plan', async () => {
+test('an empty plan is printed as such', async () => {
   const plan = await assemblePlan(sketchWorkspace({ a: {} }), 'commits', new Map(), {})
   assert.match(planTable(plan), /\n\n0 of 1 package to release$/)
   assert.deepEqual(planLevels(plan), [])
   assert.equal(planMermaid(plan), 'graph LR\n')
 })
 
-test('levels, for reading', async () => {
+test('levels are printed for readers', async () => {
   assert.deepEqual(planLevels(await sample()), [['@acme/core'], ['@acme/http'], ['@acme/web']])
 })
 

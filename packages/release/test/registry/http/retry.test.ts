@@ -99,7 +99,7 @@ test('RT3: a server that says nothing is given up and asked again', async () => 
   assert.equal(stub.calls.length, 2)
 })
 
-test('RT3: no server listens', async () => {
+test('RT3: a server that does not listen is retried', async () => {
   const gone = await startStub(() => {})
   await gone[Symbol.asyncDispose]()
   const kernel = virtualKernel()

@@ -44,7 +44,7 @@ async function asks(
   }
 }
 
-test('cafile, certfile and strict-ssl of .npmrc', async (t) => {
+test('cafile, certfile and strict-ssl of .npmrc are used', async (t) => {
   const folder = await makeTree(t, {})
   const [ours, theirs] = [certificate(folder, 'client'), certificate(folder, 'server')]
   const read = (file: string): string => readFileSync(file, 'utf8')

@@ -91,7 +91,7 @@ test('a registry that knows only SHA-1 is compared by that', async () => {
   assert.equal((await registry.compare(packed)).is, 'different')
 })
 
-test('scenario 92: a registry under a path', async () => {
+test('scenario 92: a registry under a path works', async () => {
   await using stub = await startStub((_, response) => void response.writeHead(404).end('{}'))
   await using registry = npmRegistry({ url: `${stub.url}/deep/path/` })
   await registry.read('@a/b', '1.0.0')

@@ -66,7 +66,7 @@ test('the environment wins over the project, the project over the user', async (
   assert.equal(nothing.registryFor('@a/b'), 'https://registry.npmjs.org/')
 })
 
-test('another user file, by the setting of the npm client', async () => {
+test('another user file is read when the npm client sets one', async () => {
   await using home = await scratch()
   const file = path.join(home.folder, 'elsewhere')
   await writeFile(file, '//r.example/:_authToken=there')
@@ -74,7 +74,7 @@ test('another user file, by the setting of the npm client', async () => {
   assert.equal(config.authorizationFor('https://r.example/'), 'Bearer there')
 })
 
-test('user and password, and the two as one', async () => {
+test('user and password are read, separately and as one', async () => {
   const password = Buffer.from('p:w').toString('base64')
   const config = await configOf(
     `//r.example/:username=me\n//r.example/:_password=${password}\n//s.example/:_auth=bWU6cHc=`,
@@ -85,7 +85,7 @@ test('user and password, and the two as one', async () => {
   assert.equal(config.authorizationFor('https://s.example/'), 'Basic bWU6cHc=')
 })
 
-test('comments, quotes, BOM, CRLF and nonsense', () => {
+test('comments, quotes, BOM, CRLF and nonsense are handled', () => {
   const text = '\uFEFF# c\r\n; c\r\n a = \'x y\' \r\nb="z"\r\nnonsense\r\n=x\r\nc=a=b\r\n'
   assert.deepEqual(
     [...parseNpmrc(text, {})],

@@ -40,7 +40,7 @@ test('a file without metadata gives an empty list', async () => {
   assert.deepEqual(await readCoreMetadata(await artifactOf(file)), [])
 })
 
-test('the kind of file and its Python', () => {
+test('the kind of file and its Python version are read from the name', () => {
   assert.deepEqual(fileTypeOf('a-1-cp312-cp312-manylinux_2_17_x86_64.whl'), {
     filetype: 'bdist_wheel',
     pyversion: 'cp312',

@@ -60,7 +60,7 @@ test('the oracle: SPRT of pairs, logistic and normalised, with zero counts and a
   }
 })
 
-test('the oracle: Elo with error bars of games and of pairs', () => {
+test('the oracle agrees about Elo with error bars of games and of pairs', () => {
   for (const { results, out } of casesOf('get_elo')) {
     const [elo, error, los] = out as [number, number, number]
     const found = estimateElo(results)
@@ -75,7 +75,7 @@ test('the oracle: Elo with error bars of games and of pairs', () => {
   }
 })
 
-test('the oracle: bounds in BayesElo', () => {
+test('the oracle agrees about bounds in BayesElo', () => {
   for (const { wins, draws, losses, elo0, elo1, out } of casesOf('bayes_trinomial')) {
     const expected = out as { LLR: number; elo: number; ci: [number, number]; a: number; b: number }
     const found = estimateBayesSprt([losses, draws, wins], { elo0, elo1 })

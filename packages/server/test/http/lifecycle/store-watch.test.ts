@@ -10,7 +10,7 @@ import { breakStore } from '../../support/break-store.ts'
 import { call } from '../../support/client.ts'
 import { compute, submit } from '../../support/http.ts'
 
-test('reported once, and failed for good', () => {
+test('a failure is reported once, and is final', () => {
   let failed = false
   let told = 0
   const stats = () => ({ state: 'running' as const, pending: 0, rows: 0, commits: 0, failed })

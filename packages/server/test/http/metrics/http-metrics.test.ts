@@ -21,7 +21,7 @@ async function scrape(server: Server): Promise<Map<string, number>> {
   )
 }
 
-test('S103 metrics for operators: depths, outcomes, times, refusals', async () => {
+test('S103 metrics for operators include depths, outcomes, times and refusals', async () => {
   const load = new Gate('load')
   const plot = new Gate<ItemInput<unknown>>('plot')
   const two = serveJob({ name: 'two', prepare: load.job, item: plot.job, total: 2 })

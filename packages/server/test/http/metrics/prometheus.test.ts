@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { prometheusText } from '../../../src/http/metrics/prometheus.ts'
 
-test('a family: its help, its type, a line for each sample', () => {
+test('a family has its help, its type and a line for each sample', () => {
   const text = prometheusText([
     {
       name: 'requests_total',

@@ -14,7 +14,7 @@ const schema: JsonSchema = {
   },
 }
 
-test('O1 a field for each property, or one for the whole input', () => {
+test('O1 a form has a field for each property, or one for the whole input', () => {
   const fields = fieldsOf(schema)
   assert.deepEqual(
     fields.map(({ name, title, kind, isRequired }) => [name, title, kind, isRequired]),
