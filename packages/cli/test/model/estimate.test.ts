@@ -34,7 +34,7 @@ test('nodes of an earlier run do not count as fast nodes', () => {
   assert.equal(estimate.remaining(1_000), 1_000)
 })
 
-test('with history the estimate is no shorter than the longest chain', () => {
+test('with history the estimate is at least the longest chain', () => {
   const durations = new Map([
     ['a', 1_000],
     ['b', 2_000],
