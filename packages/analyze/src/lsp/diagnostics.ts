@@ -23,7 +23,7 @@ export interface EditorDiagnostic {
     readonly location: { readonly uri: string; readonly range: Range }
     readonly message: string
   }[]
-  /** Comes back with a request for code actions. */
+  /** The editor sends this back with a request for code actions. */
   readonly data: { readonly fingerprint: string }
 }
 

@@ -17,7 +17,7 @@ export interface PartResult {
 
 interface PartFinding {
   readonly finding: UnnamedFinding
-  /** The lines of the function it is in. */
+  /** The lines of the function that contains the finding. */
   readonly extent: LineRange | undefined
 }
 

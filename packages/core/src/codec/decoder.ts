@@ -317,7 +317,7 @@ export class Decoder {
     throw this.#damaged('a length is too long')
   }
 
-  /** Everything counted takes at least one byte, so more cannot be meant. */
+  /** Each counted item takes at least one byte, so a larger count is damage. */
   #checkLeft(count: number): number {
     if (count > this.#body.length - this.#at) throw this.#damaged('it ends too early')
     return count

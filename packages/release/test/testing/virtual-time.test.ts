@@ -4,7 +4,7 @@ import { runInVirtualTime } from '../../src/testing/virtual-time.ts'
 import { startStub } from '../support/servers.ts'
 import { virtualKernel } from '../support/virtual-time.ts'
 
-test('waits take no time, and the clock stands still while something real is on its way', async () => {
+test('waits take no time, and the clock stands still while a real request is in flight', async () => {
   await using stub = await startStub((_, response) => void setTimeout(() => response.end('x'), 30))
   const { clock } = virtualKernel()
   const sleep = (milliseconds: number): Promise<void> =>

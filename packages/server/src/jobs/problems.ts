@@ -28,10 +28,10 @@ export function asError(thrown: unknown): Error {
   return !isProxy(thrown) && thrown instanceof Error ? thrown : new Error(describe(thrown))
 }
 
-/** Fields by which we, or what answers requests, would take an error for one of their own. */
+/** Fields by which our code, or the HTTP framework, would mistake an error for one of its own. */
 const meaningful = ['code', 'status', 'statusCode', 'headers']
 
-/** What a job threw: an error that says no more than that the job has failed, and why. */
+/** Wraps an error of a job: clients see only that the job has failed, and the message. */
 export function jobFailure(thrown: unknown): Error {
   const cause = asError(thrown)
   const isReadable = typeof readField(cause, 'message') === 'string'

@@ -21,7 +21,7 @@ import type { Work } from './work.ts'
 
 /** Which inputs answer for each other, and how large one is. */
 export interface Family {
-  /** Made of job, version, tenant and the equal part of the input. */
+  /** The key is made of job, version, tenant and the equal part of the input. */
   readonly key: string
   readonly size: number
 }

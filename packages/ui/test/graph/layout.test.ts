@@ -73,7 +73,7 @@ test('G4 the same graph is laid out in the same way', () => {
   )
 })
 
-test('G5 a cycle ends', () => {
+test('G5 the layout of a cycle terminates', () => {
   const layout = layOut(edgesOf([[2], [0], [1], [2]]))
   assert.equal(layout.count, 4)
   assert.ok(!overlaps(layout))

@@ -22,7 +22,7 @@ test('questions are answered in order, while the loop is free', async (t) => {
   assert.deepEqual(types.takeProblems(), [])
 })
 
-test('I1: after the end, and for nothing, the answer is nothing', async (t) => {
+test('I1: after the end, and for an empty question, the answer is empty', async (t) => {
   const root = tempFolder(t, { 'a.ts': '' })
   const file = path.join(root, 'a.ts')
   const types = new TypesThread({ root, files: [file] })
