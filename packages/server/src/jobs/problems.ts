@@ -31,7 +31,7 @@ export function asError(thrown: unknown): Error {
 /** Fields by which our code, or the HTTP framework, would mistake an error for one of its own. */
 const meaningful = ['code', 'status', 'statusCode', 'headers']
 
-/** Wraps an error of a job: clients see only that the job has failed, and the message. */
+/** The error of a job, wrapped when its fields could be mistaken for those of our errors. */
 export function jobFailure(thrown: unknown): Error {
   const cause = asError(thrown)
   const isReadable = typeof readField(cause, 'message') === 'string'
