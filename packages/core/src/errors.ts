@@ -113,7 +113,7 @@ export const errorTable = {
       node: string
       dependency: string
       suggestion?: string | undefined
-      /** The reference was made by another graph, which may well have a node of that name. */
+      /** Set when the reference was made by another graph, which may have a node of that name too. */
       isForeign?: boolean | undefined
     }) =>
       p.isForeign === true
@@ -131,7 +131,7 @@ export const errorTable = {
     (p: {
       node: string
       suggestion?: string | undefined
-      /** The reference was made by another graph, which may well have a node of that name. */
+      /** Set when the reference was made by another graph, which may have a node of that name too. */
       isForeign?: boolean | undefined
     }) =>
       p.isForeign === true

@@ -146,7 +146,7 @@ class Builder {
     // The last turn that an endless loop demands is the one that is repeated.
     for (let i = isEndless ? 1 : 0; i < tree.min; i += 1) {
       const next = this.build(tree.body, node)
-      // A turn that takes nothing: as many as are demanded are as good as one.
+      // A turn without input: any required number of them equals one.
       if (next === node) break
       node = next
     }

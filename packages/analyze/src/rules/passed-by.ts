@@ -77,7 +77,7 @@ function from(host: Host, { access: look }: Located, check: Check): Passing | un
   const way = overSuspension(host.graph, at, (event) => event === work)
   const suspension = way?.suspensions[0]
   if (suspension?.kind !== 'await' || !isPreparing(suspension)) return undefined
-  // A mark that is cleared when the work has ended means "busy", and a caller that finds it busy may well pass.
+  // A mark that is cleared when the work has ended means "busy", and a caller that finds it busy may pass.
   const isCleared = overSuspension(
     host.graph,
     at,

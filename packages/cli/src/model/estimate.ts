@@ -93,7 +93,7 @@ export class Estimate {
       this.#forecasts === undefined ? this.#fromAverage(now) : this.#fromHistory(now)
     if (remaining === undefined) return undefined
     const longest = Math.max(remaining, this.#longestRetry(now), suspendedUntil - now)
-    // All that is left takes longer than in any earlier run.
+    // All remaining nodes take longer than in any earlier run.
     return longest === 0 ? undefined : longest
   }
 

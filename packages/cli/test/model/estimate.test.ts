@@ -81,7 +81,7 @@ test('with history: a new node counts as an average one; history of other nodes 
   assert.equal(other.remaining(0), undefined)
 })
 
-test('without history: once all that is left has started, the average says nothing', () => {
+test('without history: once all remaining nodes have started, the average says nothing', () => {
   const estimate = new Estimate(graphOf('a', 'b', 'c'), { concurrency: 3 })
   estimate.apply(start)
   for (const name of ['a', 'b']) estimate.apply(node(name, 'running'))
@@ -129,7 +129,7 @@ test('a suspended node without a known end leaves the end of the run open; one w
   }
 })
 
-test('with history: when all that is left takes longer than ever, nothing is known', () => {
+test('with history: when all remaining nodes take longer than ever, the rest is unknown', () => {
   const durations = new Map([['a', 1_000]])
   const estimate = new Estimate(graphOf('a'), { concurrency: 1, durations })
   estimate.apply(start)
@@ -138,7 +138,7 @@ test('with history: when all that is left takes longer than ever, nothing is kno
   assert.equal(estimate.remaining(1_001), undefined)
 })
 
-test('nodes of a sub-graph are left as well', () => {
+test('nodes of a sub-graph count as remaining work', () => {
   const estimate = new Estimate(graphOf('a', 'b'), { concurrency: 2 })
   estimate.apply(start)
   const added = ['a/x', 'a/y'].map((name) => ({

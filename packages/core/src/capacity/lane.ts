@@ -115,7 +115,7 @@ export class DepthLine<T extends Entry<T>> implements Line<T> {
   #only: T | undefined
   #top = new Bucket<T>()
   #spare: Bucket<T> | undefined
-  /** Shallower ones than the top. */
+  /** The buckets of smaller depth than the top. */
   #others: IndexedHeap<Bucket<T>> | undefined
   #byDepth: Map<number, Bucket<T>> | undefined
 

@@ -489,7 +489,7 @@ export class Lanes<T extends Entry<T>> implements ViewHost<T> {
     return held
   }
 
-  /** There is another lane: from now on the default one stands where it belongs. */
+  /** There is another lane: from now on the default one is placed like the others. */
   #endSole(): void {
     const lane = this.#sole
     if (lane === undefined) return

@@ -50,7 +50,7 @@ export class NameMap<T extends { readonly name: string }> {
   /** The table before, until all its slots are moved. */
   #full: Int32Array | undefined
   #moved = 0
-  // A name is looked for before it is added: its hash is computed once.
+  // A name is looked up before it is added: its hash is computed once.
   #lastName = ''
   #lastHash = 0
 

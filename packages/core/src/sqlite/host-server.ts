@@ -81,7 +81,7 @@ const groupWeight = 16_384
 /** Milliseconds without a message after which there is time for idle work. */
 const quietTime = 25
 
-/** How often that is waited for: then it is done between messages, until nothing of it is left. */
+/** How often idle work waits for a pause: then it is done between messages until it is finished. */
 const mostPuttingsOff = 40
 
 interface Waiting {

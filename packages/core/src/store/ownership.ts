@@ -197,7 +197,7 @@ export class Ownership implements Service {
     const renewal = await this.#call(this.#database.renew(this.#server, this.#ttl), stopped)
     if (stopped.aborted) return
     this.#servers = Math.max(1, renewal.servers)
-    // Only a renewal shows that another server is gone, and its shards are this one's to take.
+    // Only a renewal shows that another server is gone, so that this server may take its shards.
     const isAlone = this.#servers === 1
     const every = isAlone ? this.#renewEvery : Math.min(this.#renewEvery, this.#scanEvery)
     this.#nextRenewal = sentAt + every

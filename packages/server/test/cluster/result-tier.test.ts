@@ -31,7 +31,7 @@ const { clock } = systemKernel
 /** Shared by all tests: each body has a different name. */
 const artifacts = await openArtifacts('memory')
 
-/** Larger than a record holds, and unlike any other. */
+/** A body that is larger than a record, with unique content. */
 const large = (seed: number, length = 200_000): Uint8Array<ArrayBuffer> =>
   Uint8Array.from({ length }, (_, index) => (index * seed) % 251)
 

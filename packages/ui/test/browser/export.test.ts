@@ -1,4 +1,4 @@
-/** What leaves the dashboard as a file: artifacts of nodes, and runs as a page, a test, a trace and a drawing. */
+/** Downloads of the dashboard: artifacts of nodes, and runs as a page, a test, a trace and a drawing. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'

@@ -34,7 +34,7 @@ test('more than a page of runs: the rest is loaded on demand, and a search is in
   await context.close()
 })
 
-test('all failed runs that match are resumed at once, and one that is selected is', async () => {
+test('all matching failed runs are resumed at once, and so is a single selected run', async () => {
   await using served = await openServed()
   for (const title of ['first', 'second']) await served.start('mended', { title })
   const { page, context, problems } = await openPage(`${served.url}/ui/#/runs?state=failed`)

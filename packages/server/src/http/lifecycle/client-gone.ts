@@ -58,7 +58,7 @@ export function clientGone(response: ServerResponse, request: string, clock: Clo
   return controller.signal
 }
 
-/** What is to be done when a client closes its half: by connection, which may carry many requests. */
+/** Callbacks for a client that closes its half, keyed by connection, which may carry many requests. */
 const askers = new WeakMap<Socket, Set<() => void>>()
 
 function askersOf(socket: Socket): Set<() => void> {
