@@ -1262,7 +1262,7 @@ function describeAll(error: Error): string | undefined {
 
 const mostDescribed = 4
 
-/** One of several: not what it stands for itself, which may be a circle. */
+/** One of the inner errors, without its own inner errors, which may form a circle. */
 function describeInside(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message || thrown.name : describe(thrown)
 }

@@ -43,7 +43,7 @@ test('a node that was tried twice', async () => {
   )
 })
 
-test('the input of a node is shown, and of a long one the beginning', async () => {
+test('the input of a node is shown, or the beginning of a long one', async () => {
   assert.match(await shown('lint', { text: '{"page":1}' }), /\n {2}input {10}\{"page":1\}\n/)
   assert.match(await shown('lint', { text: '["\u001b[31m', isCut: true }), /input +\["…\n/)
   const long = await shown('lint', { text: `"${'x'.repeat(1_000)}"` })

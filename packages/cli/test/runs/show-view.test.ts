@@ -90,7 +90,7 @@ test('time travel: the same run, 450 ms after its start, in ASCII', async () => 
   )
 })
 
-test('of a large graph only notable nodes are shown, unless all are requested', async () => {
+test('only the notable nodes of a large graph are shown, unless all are requested', async () => {
   const names = Array.from({ length: 200 }, (_, i) => `n${i}`)
   const input = await inputOf({
     nodes: names.map((name) => node(name)),

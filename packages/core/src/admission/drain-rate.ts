@@ -38,7 +38,7 @@ export class DrainRate {
     if (this.#running++ === 0) this.#since = this.#clock.now()
   }
 
-  /** Something does not run any more: it has completed, or waits for its next attempt. */
+  /** To be called when work no longer runs: it has completed, or waits for its next attempt. */
   stopped(): void {
     if (--this.#running === 0) this.#idleSince = this.#clock.now()
   }

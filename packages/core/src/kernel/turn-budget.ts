@@ -86,7 +86,7 @@ function turnOf(clock: Clock): Turn {
 }
 
 export interface TurnBudgetOptions {
-  /** Milliseconds. */
+  /** The budget in milliseconds. */
   readonly budget?: number
   /** It has its budget whatever the others have used of the turn: for short work that must not wait for them. */
   readonly isApart?: boolean

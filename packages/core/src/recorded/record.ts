@@ -33,7 +33,7 @@ export type AttemptOutcome =
 export interface AttemptRecord {
   /** Counts from 1, over all sessions. */
   readonly number: number
-  /** Milliseconds since 1970, as all times here. */
+  /** Milliseconds since 1970, like all times here. */
   readonly queuedAt: number
   readonly startedAt: number
   /** For a running one: the last time that is known of its run. */

@@ -43,7 +43,7 @@ const bodyLimits: Readonly<Record<BodyKind, number>> = {
   none: 64 * 1_024,
 }
 
-/** R3, and paths that no room has. */
+/** R3, and the answer for paths that no room has. */
 export function refuseUnknownRoutes(app: FastifyInstance, rooms: readonly Room[]): void {
   const paths = new Map<string, Set<string>>()
   for (const { contract } of rooms.flatMap(({ routes }) => routes)) {

@@ -19,7 +19,7 @@ export interface Sent {
   readonly parts: readonly Uint8Array[]
   /** Whether they are UTF-8 together. */
   readonly isText?: boolean
-  /** With its quotes. Absent: it has none, and no ranges. */
+  /** The tag with its quotes. Without one the answer has no ETag and no ranges. */
   readonly etag?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -210,7 +210,7 @@ test('P6: a campaign that three workers of two owners cannot start ends with the
   await server.stop()
 })
 
-test('P6: code that has counted a unit can start, however many workers fail', async () => {
+test('P6: a campaign that has counted a unit continues, however many workers fail', async () => {
   const world = makeWorld()
   const server = await new TestServer(world).start()
   const campaign = await server.create()

@@ -75,7 +75,7 @@ test('F1: a reference of another tenant is unknown; an admin finds it', async ()
   })
 })
 
-test('F2: of two failures with one reference the last is found, and the oldest of too many are forgotten', () => {
+test('F2: if two failures have one reference the last is found, and the oldest failures above the limit are forgotten', () => {
   const failures = new Failures()
   const add = (reference: string, text: string): void =>
     failures.add({

@@ -59,7 +59,7 @@ test('S3 of a thousand readers of large answers 16 get a piece in one turn, firs
     }
   }
   const all = Promise.all(Array.from({ length: 1_000 }, (_, number) => reader(number)))
-  // The turn in which they come, and the one after it.
+  // Lets the answers arrive and begin.
   await nextTurn()
   const counts: number[] = []
   while (sent.length < 2_000) {
