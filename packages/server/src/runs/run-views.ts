@@ -112,6 +112,8 @@ const listShown = 1_000
 
 /** Rows that a question about the log reads at most. */
 const logRowsRead = 200_000
+/** Characters of lines after which a page ends: a job may log megabytes, and a page is made as a whole. */
+const logCharactersSent = 2_000_000
 /** How many log lines an exported page has, since it is sent by mail. */
 const logLinesExported = 2_000
 
@@ -247,12 +249,16 @@ export class RunViews {
     const lines: LogPage['lines'] = []
     let position = after
     let read = 0
+    let characters = 0
     for await (const entry of this.#journal.history(run, { from: after })) {
-      if (lines.length === limit || ++read > logRowsRead) return { lines, next: position, position }
+      if (lines.length === limit || characters >= logCharactersSent || ++read > logRowsRead) {
+        return { lines, next: position, position }
+      }
       position = entry.position
       if (entry.kind !== 'log' || (node !== undefined && entry.node !== node)) continue
       if (text !== '' && !entry.text.toLowerCase().includes(text)) continue
       const { attempt, at } = entry
+      characters += entry.text.length
       lines.push({ position, node: entry.node, attempt, at, text: entry.text })
     }
     return { lines, next: null, position }

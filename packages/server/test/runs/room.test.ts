@@ -35,6 +35,17 @@ const fail = job({ name: 'fail', retries: 0 }, () => {
   throw new TypeError('answered 503\nwith a second line')
 })
 
+/** Logs 3 MB. */
+const shout = job({ name: 'shout' }, (_: void, ctx) => {
+  for (let line = 0; line < 50; line++) ctx.log(`${line} ${'x'.repeat(60_000)}`)
+})
+
+function loud(): Graph {
+  const graph = new Graph()
+  graph.add('shout', shout)
+  return graph
+}
+
 function sample(args: unknown): Graph {
   const { gate: name } = args as { gate: string }
   const graph = new Graph()
@@ -51,7 +62,7 @@ function broken(): Graph {
   return graph
 }
 
-const exported = { fetchPage, graphs: { sample, broken } }
+const exported = { fetchPage, graphs: { sample, broken, loud } }
 
 async function serve(t: TestContext, store: string): Promise<{ server: Server; client: Client }> {
   const server = await startServer({ jobs: exported, port: 0, store })
@@ -296,4 +307,27 @@ test('names of nodes may have 4,096 characters in an address', async (t) => {
   const wanted = (error: { code: string }): boolean => error.code === 'unknown_node'
   const params = { id: run!, name: 'n'.repeat(4_000) }
   await assert.rejects(ask(client, 'GET /runs/:id/nodes/:name', { params }), wanted)
+})
+
+test('a log of megabytes comes in pages that a tab can hold, and nothing of it is left out', async (t) => {
+  const { client } = await serve(t, 'memory')
+  const { run } = await ask(client, 'POST /runs', { body: { graph: 'loud' } })
+  const id = run!
+  await follow(client, id, () => false)
+  const sizes: number[] = []
+  const lines: string[] = []
+  for (let after: number | null = 0; after !== null;) {
+    const page: ReplyBody<'GET /runs/:id/log'> = await ask(client, 'GET /runs/:id/log', {
+      params: { id },
+      query: { after },
+    })
+    sizes.push(page.lines.reduce((sum, { text }) => sum + text.length, 0))
+    lines.push(...page.lines.map(({ text }) => text.split(' ', 1)[0]!))
+    after = page.next
+  }
+  assert.deepEqual(
+    lines,
+    Array.from({ length: 50 }, (_, line) => String(line)),
+  )
+  assert.ok(sizes.length > 1 && Math.max(...sizes) < 2_100_000, sizes.join())
 })
