@@ -9,6 +9,7 @@ import {
   type ServerEvent,
   type SessionInfo,
 } from '@heddle/server/client'
+import { setServerTime } from '../kernel/clock.ts'
 import { isLocked, session, sessionHeaders, setSession } from './session.ts'
 
 /** The folder above the page: `https://tools.example/heddle/ui/` talks to `https://tools.example/heddle`. */
@@ -59,7 +60,8 @@ export function hrefOf(path: string): string {
 /** Asks for the session of this tab. */
 export async function loadSession(): Promise<void> {
   try {
-    const { body } = await client.call('GET /session')
+    const { body, headers } = await client.call('GET /session')
+    setServerTime(headers.get('date'))
     setSession(body)
   } catch {
     // The view that asks for something reports it.
@@ -81,6 +83,12 @@ export async function logIn(name: string, password: string, remember: boolean): 
 export async function logOut(): Promise<void> {
   const { body } = await client.call('POST /logout')
   setSession(body satisfies SessionInfo)
+}
+
+/** Changes the own password, which ends all other sessions. */
+export async function changePassword(old: string, next: string): Promise<void> {
+  const { body } = await client.call('POST /password', { body: { old, new: next } })
+  setSession(body)
 }
 
 /** Sets a password by a link that works once, and logs in. */

@@ -10,11 +10,19 @@ interface Refusal {
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { message, retryAfterMs } = error as Refusal
-  if (error instanceof TypeError && /fetch|network/i.test(message)) {
-    return 'The server cannot be reached. The view is filled again as soon as it answers.'
-  }
+  if (isUnreachable(error)) return 'The server cannot be reached.'
   if (retryAfterMs === undefined) return message
   return `${message} Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`
+}
+
+/** Whether no answer came: each browser has its own words for that. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof TypeError && /fetch|network|load failed/i.test(error.message)
+}
+
+/** Whether the same call may succeed later: a view asks again by itself. */
+export function isPassing(error: unknown): boolean {
+  return isUnreachable(error) || (error as Partial<CallError> | undefined)?.retryable === true
 }
 
 /** Whether the requested thing does not exist. */

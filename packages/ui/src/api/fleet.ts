@@ -23,8 +23,16 @@ export interface CampaignPage {
   readonly campaigns: readonly CampaignView[]
 }
 
-export function listCampaigns(signal: AbortSignal): Promise<CampaignPage> {
-  return call('GET /campaigns', { query: { limit: 200 }, signal })
+/** Campaigns of a page of the list. */
+export const campaignsShown = 50
+
+/** Newest first; `before`: when the last one of the page before was made. */
+export function listCampaigns(
+  before: number | undefined,
+  signal: AbortSignal,
+): Promise<CampaignPage> {
+  const query = { limit: campaignsShown, ...(before !== undefined && { before }) }
+  return call('GET /campaigns', { query, signal })
 }
 
 /** What the test of a campaign says; of one without a test only its kind. */

@@ -42,6 +42,9 @@ export function may(role: Role): boolean {
   return current.value?.roles.includes(role) ?? false
 }
 
+/** Characters of the shortest password that a form sends; the server has the last word. */
+export const shortestPassword = 8
+
 /** Headers of every request (E1). */
 export function sessionHeaders(): Readonly<Record<string, string>> {
   const csrf = current.peek()?.csrf

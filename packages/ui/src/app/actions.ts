@@ -35,6 +35,27 @@ export function useCommands(source: CommandSource, inputs: readonly unknown[]): 
   }, [...inputs])
 }
 
+/** What can be done with what is shown: by a key, and by name in the palette. */
+export interface Action {
+  readonly id: string
+  readonly key: string
+  readonly title: string
+  /** Heading in the help of keys. */
+  readonly group: string
+  readonly run: () => void
+}
+
+export function useActions(actions: readonly Action[], inputs: readonly unknown[]): void {
+  useKeys(
+    actions.map(({ key, title, group, run }) => ({ keys: key, label: title, group, run })),
+    inputs,
+  )
+  useCommands(
+    () => actions.map(({ id, key, title, run }) => ({ id, title, hint: key, run })),
+    inputs,
+  )
+}
+
 /** Binds keys for as long as the component is shown: from the moment it is, before the next frame is drawn. */
 export function useKeys(bindings: readonly KeyBinding[], inputs: readonly unknown[]): void {
   useLayoutEffect(() => keymap.add(bindings), [...inputs])

@@ -21,7 +21,7 @@ export function LiveSwitch(): JSX.Element | null {
   const state = live.state.value
   if (state === 'off') return null
   const at = live.lastEventAt.value
-  const age = at === undefined ? '' : `, as of ${formatTime(at)}`
+  const age = at === undefined ? '' : `, as of ${formatTime(at, browserClock.wallTime())}`
   const isPaused = state === 'paused'
   return (
     <div class="row">

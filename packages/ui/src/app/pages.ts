@@ -1,6 +1,7 @@
 /** The views: the entries of the side bar, their keys, and the file that draws each. */
 import type { ComponentType } from 'preact'
-import type { Role } from '../api/session.ts'
+import { has } from '../api/features.ts'
+import { may, type Role } from '../api/session.ts'
 import { type icons } from '../parts/icons.tsx'
 import type { Address } from './route.ts'
 
@@ -23,7 +24,7 @@ export interface PageEntry {
   readonly load: () => Promise<ComponentType<PageProps>>
 }
 
-export const pages: readonly PageEntry[] = [
+const pages: readonly PageEntry[] = [
   {
     name: 'runs',
     title: 'Runs',
@@ -117,6 +118,11 @@ export const pages: readonly PageEntry[] = [
     load: async () => (await import('../pages/audit/page.tsx')).AuditPage,
   },
 ]
+
+/** The pages that the server has and the session may see (E3). */
+export function offeredPages(): readonly PageEntry[] {
+  return pages.filter((page) => has(page.needs) && may(page.role ?? 'viewer'))
+}
 
 /** The page that an address names; the list of runs when it names none. */
 export function pageOf({ path: [name = 'runs'] }: Address): PageEntry | undefined {

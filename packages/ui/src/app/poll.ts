@@ -1,7 +1,7 @@
 /** Something that is asked for again and again while it is shown. It pauses with the live updates of the tab. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { isMissing } from '../api/errors.ts'
+import { isRefused } from '../api/errors.ts'
 import { browserClock } from '../kernel/clock.ts'
 import { live } from './live-switch.tsx'
 
@@ -21,10 +21,13 @@ export function usePoll<T>(
   const value = useSignal<T | undefined>(undefined)
   const error = useSignal<unknown>(undefined)
   const wake = useRef<() => void>(() => {})
+  /** Wanted while an answer was under way, which may be older than what was changed. */
+  const isWanted = useRef(false)
   useEffect(
     () =>
       live.follow(async ({ signal, onState, onEvent }) => {
         while (!signal.aborted) {
+          isWanted.current = false
           try {
             value.value = await fetch(signal)
             error.value = undefined
@@ -32,16 +35,20 @@ export function usePoll<T>(
           } catch (problem) {
             if (signal.aborted) return
             error.value = problem
-            // A missing resource is not requested again: the connection is not lost.
-            if (isMissing(problem)) throw problem
+            // A refused request is not repeated: the connection is not lost.
+            if (isRefused(problem)) throw problem
             onState('lost')
           }
-          await pause(interval, signal, (go) => (wake.current = go))
+          if (!isWanted.current) await pause(interval, signal, (go) => (wake.current = go))
         }
       }),
     [...inputs],
   )
-  return { value: value.value, error: error.value, reload: () => wake.current() }
+  const reload = (): void => {
+    isWanted.current = true
+    wake.current()
+  }
+  return { value: value.value, error: error.value, reload }
 }
 
 async function pause(

@@ -1,24 +1,27 @@
 /** The frame of every view: side bar, line at the top, overlays. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useLayoutEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { logOut } from '../api/client.ts'
 import { describeError } from '../api/errors.ts'
-import { has } from '../api/features.ts'
-import { isLocked, may, session } from '../api/session.ts'
+import { listRuns } from '../api/runs.ts'
+import { isLocked, session } from '../api/session.ts'
 import { LinkPage, LoginPage } from '../pages/login/login.tsx'
+import { Announcer, nameView } from '../parts/announce.tsx'
 import { useComponent } from '../parts/component.ts'
 import { Confirmation } from '../parts/confirm.tsx'
+import { shortId } from '../parts/format.ts'
 import { icons } from '../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../parts/placeholders.tsx'
 import { SecretDialog } from '../parts/secret.tsx'
 import mark from '../styles/mark.svg'
-import { keymap, overlay, useCommands, useKeys } from './actions.ts'
+import { keymap, overlay, useCommands, useKeys, type Command } from './actions.ts'
 import { address, go } from './address.ts'
 import { KeysHelp } from './keys-help.tsx'
 import { LiveSwitch, live } from './live-switch.tsx'
-import { pageOf, pages, type PageEntry } from './pages.ts'
+import { offeredPages, pageOf, type PageEntry } from './pages.ts'
 import { Palette } from './palette.tsx'
+import { askForPassword } from './password.tsx'
 import { link } from './route.ts'
 import { nextTheme, themeChoice } from './theme.ts'
 import { Toasts, toast } from './toasts.tsx'
@@ -35,21 +38,37 @@ function Frame(): JSX.Element {
   const isMenuOpen = useSignal(false)
   const [name = 'runs', ...path] = address.value.path
   const page = pageOf(address.value)
+  const menuButton = useRef<HTMLButtonElement>(null)
   useShellKeys()
   useEffect(() => {
     isMenuOpen.value = false
   }, [address.value])
+  useLayoutEffect(() => {
+    if (isMenuOpen.value) document.querySelector<HTMLElement>('.side ul a')?.focus()
+  }, [isMenuOpen.value])
+  const closeMenu = (): void => {
+    isMenuOpen.value = false
+    menuButton.current?.focus()
+  }
+  useKeys(
+    isMenuOpen.value
+      ? [{ keys: 'Escape', label: 'Close the menu', group: 'Everywhere', run: closeMenu }]
+      : [],
+    [isMenuOpen.value],
+  )
   return (
     <div class="shell">
       <a class="skip-link" href="#content" onClick={focusContent}>
         Skip to content
       </a>
       <Side current={name} isOpen={isMenuOpen.value} />
+      {isMenuOpen.value && <div class="side-cover" aria-hidden="true" onClick={closeMenu} />}
       <div class="main">
         <header class="top">
           <button
             class="button plain menu-button"
             type="button"
+            ref={menuButton}
             aria-label="Menu"
             aria-expanded={isMenuOpen.value}
             onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
@@ -79,6 +98,7 @@ function Frame(): JSX.Element {
       <Confirmation />
       <SecretDialog />
       <Toasts />
+      <Announcer />
     </div>
   )
 }
@@ -95,10 +115,7 @@ function Side({
   readonly current: string
   readonly isOpen: boolean
 }): JSX.Element {
-  const groups = Map.groupBy(
-    pages.filter((page) => has(page.needs) && may(page.role ?? 'viewer')),
-    (page) => page.group,
-  )
+  const groups = Map.groupBy(offeredPages(), (page) => page.group)
   const theme = themeChoice.value
   return (
     <nav class={`side ${isOpen ? 'open' : ''}`} aria-label="Views">
@@ -164,6 +181,14 @@ function Account(): JSX.Element | null {
       <div class="grow cut">
         <b>{user.name}</b> <span class="quiet">{user.role}</span>
       </div>
+      <button
+        class="button plain small"
+        type="button"
+        aria-label="Change your password"
+        onClick={askForPassword}
+      >
+        Password
+      </button>
       <button class="button plain small" type="button" onClick={() => void leave()}>
         Log out
       </button>
@@ -204,9 +229,11 @@ function PageFrame({
   readonly path: readonly string[]
 }): JSX.Element {
   const { Content, error } = useComponent(page.load)
+  // A view inside of a page names itself; without one the page is what is shown.
+  const isWhole = path.length === 0
   useEffect(() => {
-    document.title = `${page.title} · Heddle`
-  }, [page])
+    if (isWhole) nameView(page.title)
+  }, [page, isWhole])
   if (error !== undefined) {
     return (
       <main class="page" id="content" tabIndex={0}>
@@ -234,7 +261,21 @@ function UnknownPage({ name }: { readonly name: string }): JSX.Element {
   )
 }
 
+/** Runs by title, key and id, from wherever the palette is opened. */
+async function findRuns(text: string): Promise<readonly Command[]> {
+  const { runs } = await listRuns({ ...(text !== '' && { q: text }), limit: 12 })
+  return runs.map((run) => ({
+    id: `run-${run.id}`,
+    title: `${run.title} ${shortId(run.id)}`,
+    hint: run.outcome,
+    run: () => go(link(['runs', run.id])),
+  }))
+}
+
 function useShellKeys(): void {
+  const offered = offeredPages()
+  const names = offered.map((page) => page.name).join()
+  const isUser = Boolean(session.value?.user)
   useKeys(
     [
       {
@@ -258,25 +299,30 @@ function useShellKeys(): void {
         group: 'Everywhere',
         run: () => (live.state.peek() === 'paused' ? live.resume() : live.pause()),
       },
-      ...pages.map((page) => ({
+      ...offered.map((page) => ({
         keys: `g ${page.key}`,
         label: page.title,
         group: 'Go to',
         run: () => go(link([page.name])),
       })),
     ],
-    [],
+    [names],
   )
   useCommands(
     () => [
-      ...pages.map((page) => ({
+      ...offered.map((page) => ({
         id: `page-${page.name}`,
         title: `Go to ${page.title}`,
         hint: `g ${page.key}`,
         run: () => go(link([page.name])),
       })),
       { id: 'theme', title: 'Change the theme', hint: 't', run: nextTheme },
-      ...(session.peek()?.user ? [{ id: 'leave', title: 'Log out', run: () => void leave() }] : []),
+      ...(isUser
+        ? [
+            { id: 'password', title: 'Change your password', run: askForPassword },
+            { id: 'leave', title: 'Log out', run: () => void leave() },
+          ]
+        : []),
       { id: 'keys', title: 'Show all keys', hint: '?', run: () => (overlay.value = 'keys') },
       {
         id: 'live',
@@ -285,8 +331,9 @@ function useShellKeys(): void {
         run: () => (live.state.peek() === 'paused' ? live.resume() : live.pause()),
       },
     ],
-    [],
+    [names, isUser],
   )
+  useCommands(findRuns, [])
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (overlay.peek() !== 'none' || document.querySelector('dialog[open]') !== null) return

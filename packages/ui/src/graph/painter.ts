@@ -2,6 +2,8 @@
  * Draws a laid-out graph on a canvas. Only the visible part is drawn; below a zoom at which text could be read nodes
  * are plain rectangles, and edges are thinned out so that a frame has a bounded number of them.
  */
+import { nodeStates } from '../api/contract.ts'
+import { markOf } from '../parts/marks.ts'
 import type { Camera } from './camera.ts'
 import type { Folded } from './fold.ts'
 import type { Layout } from './layout.ts'
@@ -38,6 +40,7 @@ export interface GraphColours {
   readonly accent: string
   readonly states: readonly string[]
   readonly grounds: readonly string[]
+  readonly texts: readonly string[]
   readonly font: string
 }
 
@@ -184,11 +187,8 @@ function paintNode(
     border,
     isSelected || picture.isCritical(node) ? 2 : 1,
   )
-  context.fillStyle = colours.states[state]!
   const inset = 9 * zoom
-  context.beginPath()
-  context.arc(left + inset + 3 * zoom, py, 4 * zoom, 0, 2 * Math.PI)
-  context.fill()
+  paintMark(context, state, colours.texts[state]!, left + inset + 3 * zoom, py, zoom)
   const group = folded.groups[node]!
   const size = group.members.length
   const count = size > 1 ? size.toLocaleString('en-US') : ''
@@ -206,6 +206,32 @@ function paintNode(
   )
   if (size > 1)
     paintShares(context, picture, colours, node, left, top + height - 3 * zoom, width, 3 * zoom)
+}
+
+const paths = new Map<string, Path2D>()
+
+/** The mark of a state around a point: colours alone are not seen by everyone. */
+function paintMark(
+  context: CanvasRenderingContext2D,
+  state: number,
+  colour: string,
+  x: number,
+  y: number,
+  zoom: number,
+): void {
+  const { d, dash = [] } = markOf(nodeStates[state] ?? 'waiting')
+  const path = paths.get(d) ?? new Path2D(d)
+  paths.set(d, path)
+  context.save()
+  context.translate(x - 6 * zoom, y - 6 * zoom)
+  context.scale(zoom, zoom)
+  context.lineWidth = 1.6
+  context.lineCap = 'round'
+  context.lineJoin = 'round'
+  context.strokeStyle = colour
+  context.setLineDash([...dash])
+  context.stroke(path)
+  context.restore()
 }
 
 function paintShares(

@@ -3,8 +3,9 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { browserClock } from '../kernel/clock.ts'
 import { colours } from './colours.ts'
-import { formatTime, labelsOf } from './format.ts'
+import { formatTimeTicks, labelsOf } from './format.ts'
 import { useSize } from './size.ts'
 
 export interface Series {
@@ -89,7 +90,11 @@ export function Chart({
             size: 30,
             space: 80,
             incrs: timeSteps,
-            values: (_, ticks) => labelsOf(ticks, (at) => formatTime(at * 1_000)),
+            values: (_, ticks) =>
+              formatTimeTicks(
+                ticks.map((at) => at * 1_000),
+                browserClock.wallTime(),
+              ),
           },
           {
             ...axis,

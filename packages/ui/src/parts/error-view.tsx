@@ -1,6 +1,7 @@
 /** A recorded error with its stack, its causes, and its members. */
 import type { JSX } from 'preact'
 import type { RecordedError } from '../api/contract.ts'
+import { withoutEscapes } from './log-text.ts'
 
 /** `depth`: how many errors it is inside of. */
 export function ErrorView({
@@ -13,12 +14,14 @@ export function ErrorView({
   return (
     <div class="error-view">
       <p>
-        <b>{error.code ?? error.name}</b> {error.message}
+        <b>{error.code ?? error.name}</b> {withoutEscapes(error.message)}
       </p>
       {error.stack !== undefined && (
         <details>
           <summary>Stack</summary>
-          <pre class="code">{error.stack}</pre>
+          <pre class="code" tabIndex={0} aria-label="Stack">
+            {withoutEscapes(error.stack)}
+          </pre>
         </details>
       )}
       {depth < 8 && error.cause !== undefined && (

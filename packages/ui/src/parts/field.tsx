@@ -1,8 +1,7 @@
 /**
  * Fields of forms. They keep the typed text in an object of the caller, so that a dialog can read it when it is sent.
  */
-import type { ComponentChildren, JSX, TargetedInputEvent } from 'preact'
-import { TableWrap } from './table-wrap.tsx'
+import type { JSX, TargetedInputEvent } from 'preact'
 
 interface TextFieldProps<T> {
   readonly title: string
@@ -118,26 +117,5 @@ export function ChecksField<T extends string>({
         </label>
       ))}
     </fieldset>
-  )
-}
-
-/** A table with a heading and something at its right. */
-export function TableCard({
-  title,
-  side,
-  children,
-}: {
-  readonly title: ComponentChildren
-  readonly side?: ComponentChildren
-  readonly children: ComponentChildren
-}): JSX.Element {
-  return (
-    <section class="card">
-      <header>
-        <h2 class="grow">{title}</h2>
-        {side}
-      </header>
-      <TableWrap>{children}</TableWrap>
-    </section>
   )
 }

@@ -44,13 +44,32 @@ const exactTime = new Intl.DateTimeFormat('en-GB', {
 })
 const dayAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
-export function formatTime(at: number): string {
-  return timeOfDay.format(at)
+const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
+/** Whether both are on one day, where the browser is. */
+function isSameDay(a: number, b: number): boolean {
+  return new Date(a).toDateString() === new Date(b).toDateString()
+}
+
+function withDay(time: string, at: number, near: number): string {
+  return isSameDay(at, near) ? time : `${dayOfYear.format(at)}, ${time}`
+}
+
+/** `08:29:16`; `17 Nov, 08:29:16` on another day than `near`, which is what the reader takes for granted: now, or the start of a run. */
+export function formatTime(at: number, near: number): string {
+  return withDay(timeOfDay.format(at), at, near)
 }
 
 /** `08:29:16.042`: distinguishes lines of a log. */
-export function formatTimeExactly(at: number): string {
-  return exactTime.format(at)
+export function formatTimeExactly(at: number, near: number): string {
+  return withDay(exactTime.format(at), at, near)
+}
+
+/** Marks of an axis of time, in milliseconds: the first of another day than the one before it, or than `near`, is that day. */
+export function formatTimeTicks(ticks: readonly number[], near: number): string[] {
+  return ticks.map((at, i) =>
+    isSameDay(at, ticks[i - 1] ?? near) ? timeOfDay.format(at) : dayOfYear.format(at),
+  )
 }
 
 export function formatDateTime(at: number): string {
@@ -82,7 +101,10 @@ export function formatBytes(bytes: number): string {
   return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`
 }
 
+/** `3.4 %`, `50 %`. Only the whole is 100 %: what is left of it may be what the reader waits for. */
 export function formatPercent(fraction: number): string {
+  if (fraction >= 0.995 && fraction < 1)
+    return `${Math.min(99.9, Math.floor(fraction * 1_000) / 10)} %`
   return `${(fraction * 100).toFixed(fraction > 0 && fraction < 0.1 ? 1 : 0)} %`
 }
 

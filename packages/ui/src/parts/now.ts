@@ -1,21 +1,12 @@
 /** Time that moves on while something is shown with its age. */
-import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { browserClock } from '../kernel/clock.ts'
+import { Ticker } from '../kernel/ticker.ts'
 
-const now = signal(browserClock.wallTime())
+const seconds = new Ticker(browserClock, 1_000)
 
 /** Milliseconds since 1970, again every second while `isMoving`. */
 export function useNow(isMoving = true): number {
-  useEffect(() => {
-    if (!isMoving) return undefined
-    let cancel: () => void
-    const tick = (): void => {
-      now.value = browserClock.wallTime()
-      cancel = browserClock.setTimer(1_000, tick)
-    }
-    tick()
-    return () => cancel()
-  }, [isMoving])
-  return isMoving ? now.value : now.peek()
+  useEffect(() => (isMoving ? seconds.watch() : undefined), [isMoving])
+  return isMoving ? seconds.now.value : seconds.now.peek()
 }

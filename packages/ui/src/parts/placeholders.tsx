@@ -1,6 +1,8 @@
 /** Placeholders where nothing can be shown: loading, empty, failed. */
 import type { ComponentChildren, JSX } from 'preact'
-import { describeError } from '../api/errors.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { describeError, isPassing } from '../api/errors.ts'
+import { browserClock } from '../kernel/clock.ts'
 
 export function Empty({
   title,
@@ -26,7 +28,9 @@ export function Failed({
 }): JSX.Element {
   return (
     <div class="note bad" role="alert">
-      <span class="grow">{describeError(error)}</span>
+      <span class="grow">
+        {describeError(error)} {isPassing(error) && 'The view is filled as soon as it answers.'}
+      </span>
       {onRetry !== undefined && (
         <button class="button small" type="button" onClick={onRetry}>
           Try again
@@ -36,10 +40,21 @@ export function Failed({
   )
 }
 
+/** Milliseconds after which it says that it is the server that is waited for. */
+const longWait = 5_000
+
 export function Loading({ rows = 6 }: { readonly rows?: number }): JSX.Element {
+  const [isLong, setLong] = useState(false)
+  useEffect(() => browserClock.setTimer(longWait, () => setLong(true)), [])
   return (
     <div class="stack" aria-busy="true">
-      <span class="sr">Loading</span>
+      {isLong ? (
+        <p class="quiet" role="status">
+          The server has not answered yet.
+        </p>
+      ) : (
+        <span class="sr">Loading</span>
+      )}
       {Array.from({ length: rows }, (_, index) => (
         <div key={index} class={`skeleton w${(index * 7) % 4}`} />
       ))}

@@ -32,3 +32,15 @@ export function useSize(ref: RefObject<HTMLElement | null>): Size {
   useLayoutEffect(() => () => observed.current?.stop(), [])
   return size.value
 }
+
+/** Gives a canvas the pixels of the screen for a size in pixels of the page. Setting a size clears it: only when it differs. */
+export function fitCanvas(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+  ratio: number,
+): void {
+  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)]
+  if (canvas.width !== across) canvas.width = across
+  if (canvas.height !== down) canvas.height = down
+}

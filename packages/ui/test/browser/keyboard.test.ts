@@ -64,6 +64,33 @@ test('by keyboard only: a run is paused, resumed, viewed in the past and compare
   await context.close()
 })
 
+test('by keyboard only: into the panel of a node and to a neighbour; the focus is where it was when the panel is closed', async () => {
+  await using served = await openServed()
+  const run = await served.start('diamond')
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}/nodes`)
+  const focused = (selector: string): Promise<boolean> =>
+    page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)
+  await page.getByRole('button', { name: 'left', exact: true }).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  const panel = (node: string) => page.getByRole('complementary', { name: `Node ${node}` })
+  await panel('left').getByText('Depends on').waitFor()
+  await page.keyboard.press('o')
+  assert.ok(await focused('.panel'))
+  await tabTo(page, 'fetch')
+  await page.keyboard.press('Enter')
+  await panel('fetch').waitFor()
+  assert.ok(await focused('.panel'), 'the panel of the neighbour has the focus')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Escape')
+  await page.getByRole('complementary').waitFor({ state: 'detached' })
+  assert.ok(await focused('.nodes-area'))
+  served.gates.openAll()
+  await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
 test('by keyboard only: a job is found, its form is filled in, and its result is shown', async () => {
   await using served = await openServed()
   const { page, context, problems } = await openPage(`${served.url}/ui/`)

@@ -10,7 +10,7 @@ import type { Page } from 'playwright-core'
 import { deliver } from '../../../server/test/ui/deliver.ts'
 import { examine } from './axe.ts'
 import { openPage, tabTo } from './browser.ts'
-import { Gates, openServed, startCampaign, type Served } from './served.ts'
+import { Gates, longName, openServed, startCampaign, type Served } from './served.ts'
 
 const pictures = path.join(import.meta.dirname, '../../dist/screenshots')
 mkdirSync(pictures, { recursive: true })
@@ -114,6 +114,8 @@ async function fill(served: Served) {
   await post(`${served.url}/jobs/report?wait=60000`, 150, 200)
   const before = await served.start('nightly', { args: { stations: 20 }, title: 'nightly.ts' })
   await ended(served, before)
+  const strange = await served.start('strange', { title: longName, key: longName })
+  await ended(served, strange)
   const failed = await served.start('shaky')
   const nightly = await served.start('nightly')
   await ended(served, nightly)
@@ -125,7 +127,8 @@ async function fill(served: Served) {
   const release = await served.start('release')
   const live = await served.start('nightly', { args: { gate: 'publish' } })
   await publishing(served, live)
-  return { served, campaign, tuning, before, failed, nightly, season, release, cancelled, live }
+  const runs = { before, strange, failed, nightly, season, release, cancelled, live }
+  return { served, campaign, tuning, ...runs }
 }
 
 /** Resolves when the last node of the run waits at its gate. */
@@ -149,8 +152,8 @@ interface View {
 type Filled = Awaited<ReturnType<typeof fill>>
 
 function viewsOf(filled: Filled, busy: Served, locked: Served, empty: Served): readonly View[] {
-  const { served, campaign, tuning, before, failed, nightly, season, release, cancelled, live } =
-    filled
+  const { served, campaign, tuning, before, strange, failed, nightly } = filled
+  const { season, release, cancelled, live } = filled
   const at = (hash: string, server = served): string => `${server.url}/ui/#/${hash}`
   const press = (key: string) => async (page: Page) => {
     await page.keyboard.press(key)
@@ -212,6 +215,32 @@ function viewsOf(filled: Filled, busy: Served, locked: Served, empty: Served): r
     { name: 'run-compare-choice', url: at(`runs/${nightly}/compare`), ready: '.tab-page tbody tr' },
     { name: 'run-failed', url: at(`runs/${failed}/graph?node=broken`), ready: '.error-view' },
     { name: 'run-waiting', url: at(`runs/${release}/graph?node=approve`), ready: '.waits' },
+    {
+      name: 'run-strange',
+      url: at(`runs/${strange}/nodes?node=${encodeURIComponent(longName)}`),
+      ready: '.error-view',
+    },
+    {
+      name: 'run-export',
+      url: at(`runs/${nightly}/graph`),
+      ready: '.graph-area[aria-busy=false]',
+      act: (page) => page.getByRole('button', { name: 'Export this run' }).click(),
+    },
+    {
+      name: 'menu',
+      url: at('schedules'),
+      ready: 'tbody tr',
+      act: async (page) => {
+        const button = page.getByRole('button', { name: 'Menu', exact: true })
+        // Of a phone.
+        if (await button.isVisible()) await button.click()
+        else
+          await page
+            .getByRole('button', { name: /^History of/ })
+            .first()
+            .click()
+      },
+    },
     { name: 'run-missing', url: at('runs/20200101-000000-none'), ready: '.empty' },
     {
       name: 'palette',
@@ -300,7 +329,8 @@ function viewsOf(filled: Filled, busy: Served, locked: Served, empty: Served): r
         await page.getByLabel('Name').fill(ada.name)
         await page.getByLabel('Password').fill(ada.password)
         await page.getByRole('button', { name: 'Log in' }).click()
-        await page.locator('tbody tr', { hasText: 'ada' }).first().waitFor()
+        await page.getByRole('button', { name: 'Sessions of ada' }).click()
+        await page.getByText('logged in').first().waitFor()
       },
     },
     { name: 'unknown', url: at('nowhere'), ready: '.empty' },

@@ -14,8 +14,8 @@ async function becomeAdmin(page: Page): Promise<void> {
   await dialog.getByLabel('Name').fill('ada')
   await dialog.getByRole('button', { name: 'Add the user' }).click()
   await page.getByRole('heading', { name: 'Set your password' }).waitFor()
-  await page.getByLabel('Password').fill(password)
-  await page.getByLabel('The same once more').fill(password)
+  await page.getByLabel(/^Password/).fill(password)
+  await page.getByLabel('Repeat the password').fill(password)
   await page.getByRole('button', { name: 'Set the password' }).click()
   await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
 }
@@ -153,6 +153,14 @@ test('a token is made, shown once and revoked', async () => {
   await dialog.getByRole('button', { name: 'Add the token' }).click()
   const shown = page.getByRole('dialog', { name: 'The token workers' })
   const token = await shown.locator('code').innerText()
+  // As on plain HTTP, where pages have no clipboard: it is copied all the same, out of an open dialog.
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error('not here'))
+  })
+  await shown.getByRole('button', { name: 'Copy' }).click()
+  await shown.getByText('Copied').waitFor()
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), token)
   await shown.getByRole('button', { name: 'Done' }).click()
   const ask = async (): Promise<number> => {
     const answer = await fetch(`${served.url}/runs`, {
@@ -179,7 +187,21 @@ test('the role of a user is changed and all sessions of the user are ended: the 
   await bob.page.getByLabel('Password').fill(password)
   await bob.page.keyboard.press('Enter')
   await bob.page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
-  // A viewer starts nothing.
+  // A viewer starts nothing and manages nobody, by key and palette neither.
+  await bob.page.keyboard.press('n')
+  await bob.page.keyboard.press('?')
+  const keys = bob.page.getByRole('dialog', { name: 'Keys' })
+  await keys.getByText('Search runs').waitFor()
+  for (const key of ['Start a run', 'People', 'Audit']) {
+    assert.equal(await keys.getByText(key, { exact: true }).count(), 0, key)
+  }
+  await bob.page.keyboard.press('Escape')
+  await keys.waitFor({ state: 'detached' })
+  await bob.page.keyboard.press('/')
+  await bob.page.keyboard.type('go to')
+  await bob.page.getByRole('option', { name: 'Go to Schedules' }).waitFor()
+  assert.equal(await bob.page.getByRole('option', { name: 'Go to People' }).count(), 0)
+  await bob.page.keyboard.press('Escape')
   assert.equal(await bob.page.getByRole('button', { name: 'Start a run' }).count(), 0)
 
   await page.getByRole('link', { name: 'People' }).click()
@@ -203,4 +225,46 @@ test('the role of a user is changed and all sessions of the user are ended: the 
   assert.deepEqual(unexpected([...problems, ...bob.problems]), [])
   await context.close()
   await bob.context.close()
+})
+
+test('a user changes the own password: this session stays, the others end, and the new password counts', async () => {
+  await using served = await openServed()
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/people`)
+  await becomeAdmin(page)
+  const other = await openPage(`${served.url}/ui/#/runs`)
+  const logIn = async (secret: string): Promise<void> => {
+    await other.page.getByLabel('Name').fill('ada')
+    await other.page.getByLabel('Password').fill(secret)
+    await other.page.getByRole('button', { name: 'Log in' }).click()
+  }
+  await logIn(password)
+  await other.page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+
+  await page.getByRole('button', { name: 'Change your password' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Change your password?' })
+  const next = 'battery staple horse'
+  await dialog.getByLabel('Current password').fill('wrong')
+  await dialog.getByLabel('New password').fill(next)
+  await dialog.getByLabel('Repeat the password').fill(next)
+  await dialog.getByRole('button', { name: 'Change the password' }).click()
+  await dialog.getByRole('alert').waitFor()
+  await dialog.getByLabel('Current password').fill(password)
+  await dialog.getByRole('button', { name: 'Change the password' }).click()
+  await page.getByText('Your password is changed.').waitFor()
+  await dialog.waitFor({ state: 'detached' })
+  // Still logged in, with the right to change things.
+  await page.getByRole('link', { name: 'People' }).click()
+  await page.getByRole('button', { name: 'Add a user' }).waitFor()
+
+  await other.page.reload()
+  await logIn(password)
+  await other.page.getByRole('alert').waitFor()
+  await logIn(next)
+  await other.page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+  assert.deepEqual(
+    unexpected([...problems, ...other.problems]).filter((one) => !/status of 4/.test(one)),
+    [],
+  )
+  await context.close()
+  await other.context.close()
 })

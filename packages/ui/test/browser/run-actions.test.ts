@@ -14,7 +14,17 @@ for (const way of ['mouse', 'keyboard'] as const) {
       ['Refuse', false],
     ] as const) {
       const run = await served.start('asking')
-      await page.goto(`${served.url}/ui/#/runs/${run}?node=ask`)
+      // Nothing of the run says which node waits but its head.
+      await page.goto(`${served.url}/ui/#/runs/${run}`)
+      const waiting = page.getByRole('group', { name: 'What is waited for' })
+      if (way === 'mouse') await waiting.getByRole('button', { name: 'ask' }).click()
+      else {
+        await waiting.getByRole('button', { name: 'ask' }).waitFor()
+        await tabTo(page, 'ask')
+        await page.keyboard.press('Enter')
+        await panel.waitFor()
+        await page.keyboard.press('o')
+      }
       const button = panel.getByRole('button', { name: verb })
       await button.waitFor()
       if (way === 'mouse') await button.click()

@@ -46,6 +46,31 @@ test('timeline: an attempt is named under the pointer and selected by a click; a
   await context.close()
 })
 
+test('timeline: a drag moves the picture and selects nothing; a click at the same place selects', async () => {
+  await using served = await openServed()
+  const run = await served.start('diamond')
+  const { page, context, problems } = await openPage(`${served.url}/ui/#/runs/${run}`)
+  const canvas = page.locator('.timeline-canvas')
+  await page.locator('.timeline-label').first().waitFor()
+  await page.keyboard.press('+')
+  const { x } = await middleOf(canvas)
+  const y = (await canvas.boundingBox())!.y + 12
+  await page.mouse.move(x, y)
+  await page.mouse.down()
+  await page.mouse.move(x + 90, y, { steps: 4 })
+  await page.mouse.up()
+  // What a click would have done is done by the time of the next key.
+  await page.keyboard.press('0')
+  assert.doesNotMatch(page.url(), /node=/)
+  assert.equal(await page.getByRole('complementary').count(), 0)
+  await page.mouse.click(x, y)
+  await panelOf(page, 'fetch').waitFor()
+  served.gates.openAll()
+  await page.locator('.run-head').getByText('succeeded', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
 test('graph: nodes are reached by arrow keys, selected by a click, and shown with their dependencies', async () => {
   await using served = await openServed()
   const run = await served.start('diamond')

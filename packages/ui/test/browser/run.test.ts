@@ -108,6 +108,13 @@ test('failures name every message, and two runs are compared', async () => {
   await panel.getByText('no luck in attempt 1').first().waitFor()
   await panel.getByText('no luck in attempt 2').first().waitFor()
   await page.locator('.run-head').getByText('failed', { exact: true }).waitFor()
+  // The head names what failed, and leads to it.
+  await panel.getByRole('button', { name: 'Close the panel' }).click()
+  await panel.waitFor({ state: 'detached' })
+  const failures = page.getByRole('group', { name: 'What failed' })
+  await failures.getByText('no luck in attempt 2').waitFor()
+  await failures.getByRole('button', { name: 'broken' }).click()
+  await panel.waitFor()
   await page.getByRole('link', { name: 'Compare', exact: true }).click()
   await page.getByText('Compare with which run?').waitFor()
   await page.locator('tr', { hasText: first.slice(-4) }).click()

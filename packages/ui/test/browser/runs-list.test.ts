@@ -58,6 +58,37 @@ test('all matching failed runs are resumed at once, and so is a single selected 
   await context.close()
 })
 
+test('what is typed into a search is not lost while runs change, nor taken along to another view', async () => {
+  await using served = await openServed()
+  await served.start('leaving', { title: 'the needle' })
+  const { page, context, problems } = await openPage(`${served.url}/ui/`)
+  await page.getByRole('link', { name: 'the needle' }).waitFor()
+  // Timers stand still: what is typed is not handed over yet.
+  await page.clock.install()
+  await page.clock.pauseAt(new Date(Date.now() + 60_000))
+  const field = page.getByLabel('Search in titles, keys and ids')
+  await field.focus()
+  await page.keyboard.type('nee')
+  for (const title of ['first', 'second']) {
+    await served.start('leaving', { title })
+    await page.getByRole('link', { name: title }).waitFor()
+  }
+  assert.equal(await field.inputValue(), 'nee')
+  await page.keyboard.type('dle')
+  assert.equal(await field.inputValue(), 'needle')
+  await page.clock.runFor(1_000)
+  await page.getByRole('link', { name: 'second' }).waitFor({ state: 'detached' })
+  assert.match(page.url(), /q=needle/)
+  await field.fill('')
+  await page.keyboard.type('lost')
+  await page.getByRole('link', { name: 'Schedules' }).click()
+  await page.getByRole('heading', { name: 'Schedules', exact: true }).waitFor()
+  await page.clock.runFor(1_000)
+  assert.equal(new URL(page.url()).hash, '#/schedules')
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
 test('the first page transfers at most 80,000 bytes of files', async () => {
   await using served = await openServed()
   await served.start('leaving')

@@ -43,9 +43,13 @@ export interface Served {
   start(graph: string, more?: object): Promise<string>
 }
 
+/** A name without a place to break it. */
+export const longName = `<b>${'unbroken-'.repeat(26)}</b>`
+
 /**
  * `diamond`: fetch → left, right → join. `shaky`: a node that fails twice. `wide`: 30 items in two steps. `asking`: waits
- * for the signal `approval`. `leaving`: leaves two files. `mended`: fails until its gate is open.
+ * for the signal `approval`. `leaving`: leaves two files. `mended`: fails until its gate is open. `strange`: nothing of it fits
+ * anywhere.
  */
 function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
   const step = job({ name: 'step' }, async (name: string, { signal, log }) => {
@@ -69,6 +73,10 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
     await artifact('report.csv', ['station,mean\n', 'Riga,7.1\n'])
     await artifact('plots/<b>one</b>.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>')
     return 2
+  })
+  const strange = job({ name: 'strange' }, async (_: string, { log }) => {
+    log(`\u001B[31mred\u001B[0m, ${'long '.repeat(3_000)}, see https://example.org/x.`)
+    throw new Error(`${longName} ${'does not fit. '.repeat(60)}`)
   })
   const quick = job({ name: 'quick' }, async (item: number) => item * 2)
   return {
@@ -96,6 +104,13 @@ function makeGraphs(gates: Gates): Record<string, (args: unknown) => Graph> {
       const graph = new Graph()
       const ask = graph.add('ask', asks, { input: '' })
       graph.add('ship', quick, { after: [ask], input: 4 })
+      return graph
+    },
+    strange: () => {
+      const graph = new Graph()
+      const broken = graph.add(longName, strange, { input: '' })
+      for (let i = 0; i < 40; i++)
+        graph.add(`${longName} ${i}`, quick, { after: [broken], input: i })
       return graph
     },
     leaving: () => {

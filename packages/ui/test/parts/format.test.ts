@@ -5,6 +5,9 @@ import {
   formatBytes,
   formatDuration,
   formatPercent,
+  formatTime,
+  formatTimeExactly,
+  formatTimeTicks,
   labelsOf,
   plural,
   shortId,
@@ -50,4 +53,26 @@ test('ticks of an axis that read alike are written once', () => {
     ['0', '1', '', '2'],
   )
   assert.deepEqual(labelsOf([], String), [])
+})
+
+test('times of another day say which one', () => {
+  const evening = new Date(2026, 10, 17, 23, 59, 58, 7).getTime()
+  const night = new Date(2026, 10, 18, 0, 0, 2).getTime()
+  assert.equal(formatTime(evening, evening - 3_600_000), '23:59:58')
+  assert.equal(formatTime(night, evening), '18 Nov, 00:00:02')
+  assert.equal(formatTimeExactly(evening, evening), '23:59:58.007')
+  assert.equal(formatTimeExactly(evening, night), '17 Nov, 23:59:58.007')
+  assert.deepEqual(formatTimeTicks([evening, night, night + 2_000], evening), [
+    '23:59:58',
+    '18 Nov',
+    '00:00:04',
+  ])
+  assert.deepEqual(formatTimeTicks([evening], night), ['17 Nov'])
+})
+
+test('only the whole is 100 %', () => {
+  assert.deepEqual(
+    [formatPercent(0.994), formatPercent(0.9951), formatPercent(0.99999), formatPercent(1)],
+    ['99 %', '99.5 %', '99.9 %', '100 %'],
+  )
 })

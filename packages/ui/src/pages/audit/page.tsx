@@ -1,20 +1,19 @@
 /** The log of actions: who changed what, from where. Filters are in the address. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import { useKeys } from '../../app/actions.ts'
 import { address, setQuery } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
+import { toast } from '../../app/toasts.tsx'
+import { describeError } from '../../api/errors.ts'
 import { searchActions, type Action } from '../../api/people.ts'
 import { may } from '../../api/session.ts'
-import { browserClock } from '../../kernel/clock.ts'
 import { formatDateTime } from '../../parts/format.ts'
-import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
-import { TableWrap } from '../../parts/table-wrap.tsx'
+import { useResource } from '../../parts/resource.ts'
+import { SearchField } from '../../parts/search-field.tsx'
+import { TableWrap } from '../../parts/table.tsx'
 
-/** Milliseconds after the last letter before the server is asked. */
-const typingPause = 200
 const pageSize = 100
 
 interface Found {
@@ -30,35 +29,38 @@ const words = [
 
 export function AuditPage(): JSX.Element {
   const { by = '', action = '', target = '' } = address.value.query
-  const found = useSignal<Found | undefined>(undefined)
-  const error = useSignal<unknown>(undefined)
+  const filter = {
+    ...(by !== '' && { by }),
+    ...(action !== '' && { action }),
+    ...(target !== '' && { target }),
+    limit: pageSize,
+  }
+  const mayRead = may('operator')
+  const key = JSON.stringify(filter)
+  const { value, error, reload } = useResource(
+    async (signal): Promise<Found> => {
+      if (!mayRead) return { actions: [], next: null }
+      return searchActions(filter, signal)
+    },
+    [key, mayRead],
+  )
+  /** Pages behind the first one, of one filter. */
+  const loaded = useSignal<(Found & { readonly key: string }) | undefined>(undefined)
+  const older = loaded.value?.key === key ? loaded.value : undefined
   const isLoading = useSignal(false)
-  const load = async (signal: AbortSignal | undefined, before?: number): Promise<void> => {
+  const actions = [...(value?.actions ?? []), ...(older?.actions ?? [])]
+  const next = older === undefined ? (value?.next ?? null) : older.next
+  const more = async (before: number): Promise<void> => {
     isLoading.value = true
     try {
-      const query = {
-        ...(by !== '' && { by }),
-        ...(action !== '' && { action }),
-        ...(target !== '' && { target }),
-        ...(before !== undefined && { before }),
-        limit: pageSize,
-      }
-      const page = await searchActions(query, signal)
-      const known = before === undefined ? [] : (found.peek()?.actions ?? [])
-      found.value = { actions: [...known, ...page.actions], next: page.next }
-      error.value = undefined
+      const page = await searchActions({ ...filter, before })
+      loaded.value = { key, actions: [...(older?.actions ?? []), ...page.actions], next: page.next }
     } catch (problem) {
-      if (signal?.aborted !== true) error.value = problem
+      toast('bad', describeError(problem))
     } finally {
       isLoading.value = false
     }
   }
-  useEffect(() => {
-    if (!may('operator')) return undefined
-    const abort = new AbortController()
-    void load(abort.signal)
-    return () => abort.abort()
-  }, [by, action, target, may('operator')])
   useKeys(
     [
       {
@@ -79,21 +81,26 @@ export function AuditPage(): JSX.Element {
           <p>Who changed what, newest first.</p>
         </div>
       </div>
-      {!may('operator') ? (
+      {!mayRead ? (
         <Empty title="Only operators and admins see the log of actions" />
       ) : (
         <>
           <div class="row list-tools">
             {words.map(([word, title]) => (
-              <FilterBox key={word} word={word} title={title} />
+              <SearchField
+                key={word}
+                id={`audit-${word}`}
+                label={title}
+                placeholder={title}
+                value={address.value.query[word] ?? ''}
+                onChange={(text) => setQuery({ [word]: text })}
+              />
             ))}
           </div>
-          {error.value !== undefined && (
-            <Failed error={error.value} onRetry={() => void load(undefined)} />
-          )}
-          {found.value === undefined ? (
-            error.value === undefined && <Loading />
-          ) : found.value.actions.length === 0 ? (
+          {error !== undefined && <Failed error={error} onRetry={reload} />}
+          {value === undefined ? (
+            error === undefined && <Loading />
+          ) : actions.length === 0 ? (
             <Empty title={isFiltered ? 'No action fits the filter' : 'Nothing was changed yet'}>
               {isFiltered && (
                 <p>
@@ -102,15 +109,15 @@ export function AuditPage(): JSX.Element {
               )}
             </Empty>
           ) : (
-            <ActionTable actions={found.value.actions} />
+            <ActionTable actions={actions} />
           )}
-          {found.value !== undefined && found.value.next !== null && (
+          {next !== null && (
             <div class="more">
               <button
                 class="button"
                 type="button"
                 disabled={isLoading.value}
-                onClick={() => void load(undefined, found.peek()!.next!)}
+                onClick={() => void more(next)}
               >
                 {isLoading.value ? 'Loading…' : 'Load more'}
               </button>
@@ -166,33 +173,5 @@ function Target({ action: { action, target } }: { readonly action: Action }): JS
     <a href={link(['runs', target])}>{target}</a>
   ) : (
     <>{target}</>
-  )
-}
-
-function FilterBox({
-  word,
-  title,
-}: {
-  readonly word: string
-  readonly title: string
-}): JSX.Element {
-  const cancel = useRef<() => void>(() => {})
-  return (
-    <label class="search">
-      {icons.search}
-      <span class="sr">{title}</span>
-      <input
-        id={`audit-${word}`}
-        class="input"
-        type="search"
-        placeholder={title}
-        value={address.value.query[word] ?? ''}
-        onInput={(event) => {
-          const text = event.currentTarget.value
-          cancel.current()
-          cancel.current = browserClock.setTimer(typingPause, () => setQuery({ [word]: text }))
-        }}
-      />
-    </label>
   )
 }

@@ -2,11 +2,12 @@
 import type { JSX } from 'preact'
 import { address, setQuery } from '../../app/address.ts'
 import { readInventory, type InventoryView } from '../../api/machine.ts'
-import { TableCard } from '../../parts/field.tsx'
 import { formatDateTime, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
+import { SearchField } from '../../parts/search-field.tsx'
+import { TableCard } from '../../parts/table.tsx'
 import { readMatrix, type HotSpot, type MatrixRow, type TaggedName } from './inventory.ts'
 
 export function BoundariesPage(): JSX.Element {
@@ -65,17 +66,12 @@ function Content({ view }: { readonly view: InventoryView }): JSX.Element {
             {view.written_at !== null && (
               <span class="quiet hide-small">written {formatDateTime(view.written_at)}</span>
             )}
-            <label class="search">
-              {icons.search}
-              <span class="sr">Search components</span>
-              <input
-                class="input"
-                type="search"
-                placeholder="File or folder"
-                value={address.value.query['q'] ?? ''}
-                onInput={(event) => setQuery({ q: event.currentTarget.value })}
-              />
-            </label>
+            <SearchField
+              label="Search components"
+              placeholder="File or folder"
+              value={address.value.query['q'] ?? ''}
+              onChange={(text) => setQuery({ q: text })}
+            />
           </>
         }
       >

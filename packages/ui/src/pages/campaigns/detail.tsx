@@ -1,7 +1,7 @@
 /** One campaign: its progress, its results, and the workers that delivered them. */
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { useCommands, useKeys } from '../../app/actions.ts'
+import { useActions } from '../../app/actions.ts'
 import { usePoll } from '../../app/poll.ts'
 import { link } from '../../app/route.ts'
 import {
@@ -18,11 +18,13 @@ import { isMissing } from '../../api/errors.ts'
 import { has } from '../../api/features.ts'
 import { listArtifacts } from '../../api/runs.ts'
 import { may } from '../../api/session.ts'
+import { browserClock } from '../../kernel/clock.ts'
+import { nameView } from '../../parts/announce.tsx'
 import { ArtifactsCard } from '../../parts/artifacts.tsx'
 import { Chart } from '../../parts/chart.tsx'
-import { colours } from '../../parts/colours.ts'
+import { colours, lineColours } from '../../parts/colours.ts'
 import { ask } from '../../parts/confirm.tsx'
-import { TableCard, TextField } from '../../parts/field.tsx'
+import { TextField } from '../../parts/field.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import {
   formatCount,
@@ -38,6 +40,7 @@ import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { State } from '../../parts/state.tsx'
+import { TableCard } from '../../parts/table.tsx'
 import { Units } from './list.tsx'
 import { formatElo, markOf, suspicious } from './words.ts'
 
@@ -59,9 +62,7 @@ export function CampaignDetail({ id }: { readonly id: string }): JSX.Element {
     [id],
   )
   const name = value?.stats.campaign.name
-  useEffect(() => {
-    if (name !== undefined) document.title = `${name} · Heddle`
-  }, [name])
+  useEffect(() => nameView(name ?? `Campaign ${id}`), [name])
   return (
     <main class="page" id="content" tabIndex={0}>
       {error !== undefined && !isMissing(error) && <Failed error={error} onRetry={reload} />}
@@ -221,9 +222,6 @@ function TestChart({
   )
 }
 
-/** Lines that can be distinguished; the table below has all. */
-const mostLines = 6
-
 function Parameters({
   stats,
   history,
@@ -232,7 +230,7 @@ function Parameters({
   readonly history: NonNullable<CampaignHistory['parameters']>
 }): JSX.Element {
   const colour = colours()
-  const lines = [colour.accent, ...[4, 3, 9, 6, 2].map((state) => colour.states[state]!)]
+  const lines = lineColours(colour)
   const proposed = stats.proposal?.parameters ?? []
   /** Each on its own scale: the share of its range. */
   const shareOf = (index: number, value: number): number => {
@@ -247,7 +245,8 @@ function Parameters({
           times={history.at.map((at) => at / 1_000)}
           format={formatPercent}
           height={200}
-          series={history.names.slice(0, mostLines).map((name, index) => ({
+          // The table below has all of them.
+          series={history.names.slice(0, lines.length).map((name, index) => ({
             label: name,
             colour: lines[index]!,
             values: history.values[index]!.map((value) => shareOf(index, value)),
@@ -368,7 +367,7 @@ function Leases({ campaign, history, onChange }: LeasesProps): JSX.Element | nul
       title="Last leases that ended"
       side={
         history.left_out > 0 && (
-          <span class="quiet">{formatCount(history.left_out)} older ones are not read</span>
+          <span class="quiet">{formatCount(history.left_out)} older leases are not listed</span>
         )
       }
     >
@@ -399,7 +398,8 @@ function Leases({ campaign, history, onChange }: LeasesProps): JSX.Element | nul
                   : `excluded: ${lease.excluded}`}
               </td>
               <td class="nowrap soft num">
-                {formatTime(lease.granted_at)}, {formatDuration(lease.seen_at - lease.granted_at)}
+                {formatTime(lease.granted_at, browserClock.wallTime())},{' '}
+                {formatDuration(lease.seen_at - lease.granted_at)}
               </td>
               <td class="right">
                 {canExclude && lease.excluded === '' && lease.done > 0 && (
@@ -478,40 +478,22 @@ function Actions({
       isDangerous: true,
       run: () => steer('stop', 'The campaign is stopped.'),
     })
-  useKeys(
+  const [verb, toggle] = isPaused ? (['Resume', resume] as const) : (['Pause', pause] as const)
+  const group = 'Campaign'
+  useActions(
     canSteer
       ? [
-          {
-            keys: 'p',
-            label: isPaused ? 'Resume the campaign' : 'Pause the campaign',
-            group: 'Campaign',
-            run: isPaused ? resume : pause,
-          },
-          { keys: 'q', label: 'Stop the campaign', group: 'Campaign', run: stop },
+          { id: 'campaign-pause', key: 'p', title: `${verb} the campaign`, group, run: toggle },
+          { id: 'campaign-stop', key: 'q', title: 'Stop the campaign', group, run: stop },
         ]
       : [],
-    [canSteer, isPaused, done],
-  )
-  useCommands(
-    () =>
-      canSteer
-        ? [
-            {
-              id: 'campaign-pause',
-              title: isPaused ? 'Resume this campaign' : 'Pause this campaign',
-              hint: 'p',
-              run: isPaused ? resume : pause,
-            },
-            { id: 'campaign-stop', title: 'Stop this campaign', hint: 'q', run: stop },
-          ]
-        : [],
     [canSteer, isPaused, done],
   )
   if (!canSteer) return null
   return (
     <div class="row">
-      <button class="button" type="button" onClick={isPaused ? resume : pause}>
-        {isPaused ? icons.play : icons.pause} {isPaused ? 'Resume' : 'Pause'}
+      <button class="button" type="button" onClick={toggle}>
+        {isPaused ? icons.play : icons.pause} {verb}
       </button>
       <button class="button danger" type="button" onClick={stop}>
         {icons.stop} Stop

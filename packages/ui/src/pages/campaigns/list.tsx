@@ -1,22 +1,28 @@
 /** All campaigns, newest first. */
 import type { JSX } from 'preact'
-import { go } from '../../app/address.ts'
+import { address, go } from '../../app/address.ts'
 import { usePoll } from '../../app/poll.ts'
 import { link } from '../../app/route.ts'
 import { serverUrl } from '../../api/client.ts'
-import { listCampaigns, type CampaignView } from '../../api/fleet.ts'
+import { campaignsShown, listCampaigns, type CampaignView } from '../../api/fleet.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { formatAge, formatCount, formatDuration, formatRate } from '../../parts/format.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { State } from '../../parts/state.tsx'
-import { TableWrap } from '../../parts/table-wrap.tsx'
+import { TableWrap } from '../../parts/table.tsx'
 import { markOf } from './words.ts'
 
 /** Milliseconds. */
 const interval = 2_000
 
 export function CampaignList(): JSX.Element {
-  const { value, error, reload } = usePoll(listCampaigns, interval, [])
+  const { before } = address.value.query
+  const { value, error, reload } = usePoll(
+    (signal) => listCampaigns(before === undefined ? undefined : Number(before), signal),
+    interval,
+    [before],
+  )
+  const last = value?.campaigns[campaignsShown - 1]
   return (
     <main class="page" id="content" tabIndex={0}>
       <div class="page-head">
@@ -29,7 +35,7 @@ export function CampaignList(): JSX.Element {
       {value === undefined ? (
         error === undefined && <Loading />
       ) : value.campaigns.length === 0 ? (
-        <Empty title="No campaigns yet">
+        <Empty title={before === undefined ? 'No campaigns yet' : 'No older campaigns'}>
           <p>A campaign is started over HTTP, and workers with its job claim units of it.</p>
           <pre class="code wrap">{`curl ${serverUrl}/campaigns \\
   --json '{"name":"patch 12","job":"match","units":40000,"rule":{"kind":"sprt","elo0":0,"elo1":5}}'`}</pre>
@@ -55,6 +61,20 @@ export function CampaignList(): JSX.Element {
             </tbody>
           </table>
         </TableWrap>
+      )}
+      {(last !== undefined || before !== undefined) && (
+        <nav class="more row" aria-label="Pages">
+          {before !== undefined && (
+            <a class="button" href={link(['campaigns'])}>
+              Newest campaigns
+            </a>
+          )}
+          {last !== undefined && (
+            <a class="button" href={link(['campaigns'], { before: String(last.created_at) })}>
+              Older campaigns
+            </a>
+          )}
+        </nav>
       )}
     </main>
   )

@@ -1,16 +1,16 @@
 /** The machines of the fleet: which are there, their work, why they get nothing. */
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { address, setQuery } from '../../app/address.ts'
 import { usePoll } from '../../app/poll.ts'
 import { link } from '../../app/route.ts'
 import { serverUrl } from '../../api/client.ts'
 import { readFleet, type FleetSummary, type FleetWorker } from '../../api/fleet.ts'
 import { Figure } from '../../parts/figure.tsx'
-import { TableCard } from '../../parts/field.tsx'
 import { formatBytes, formatCount, formatDuration, formatRate, plural } from '../../parts/format.ts'
-import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
 import { State } from '../../parts/state.tsx'
+import { TableCard } from '../../parts/table.tsx'
 import { stateOfWorker, sumByReason } from './workers.ts'
 import { Servers } from './servers.tsx'
 
@@ -79,7 +79,7 @@ function NoWorkers({ summary }: { readonly summary: FleetSummary }): JSX.Element
   return (
     <Empty
       title={
-        summary.workers === 0 ? 'No worker has called yet' : 'No worker of your tenant is here'
+        summary.workers === 0 ? 'No worker has connected yet' : 'No worker of your tenant is here'
       }
     >
       <p>A worker needs a token with the scope “worker” and a module with the jobs.</p>
@@ -120,17 +120,12 @@ function Workers({ summary }: { readonly summary: FleetSummary }): JSX.Element {
               </a>
             ))}
           </nav>
-          <label class="search">
-            {icons.search}
-            <span class="sr">Search workers</span>
-            <input
-              class="input"
-              type="search"
-              placeholder="Name or owner"
-              value={q}
-              onInput={(event) => setQuery({ q: event.currentTarget.value })}
-            />
-          </label>
+          <SearchField
+            label="Search workers"
+            placeholder="Name or owner"
+            value={q}
+            onChange={(text) => setQuery({ q: text })}
+          />
         </>
       }
     >
@@ -179,7 +174,7 @@ function WorkerRow({ worker }: { readonly worker: FleetWorker }): JSX.Element {
       <td class="nowrap num">{formatDuration(worker.seen_ms_ago)} ago</td>
       <td>
         {worker.work.length === 0 ? (
-          <span class="soft">{worker.why_idle ?? 'it does not ask for work now'}</span>
+          <span class="soft">{worker.why_idle ?? 'is not asking for work now'}</span>
         ) : (
           <Leases worker={worker} />
         )}
@@ -234,10 +229,10 @@ function Closed({ summary }: { readonly summary: FleetSummary }): JSX.Element | 
       </header>
       <dl class="pairs body">
         {reasons.map(([reason, count]) => (
-          <>
+          <Fragment key={reason}>
             <dt>{reason.replaceAll('_', ' ')}</dt>
             <dd class="num">{formatCount(count)}</dd>
-          </>
+          </Fragment>
         ))}
       </dl>
     </section>

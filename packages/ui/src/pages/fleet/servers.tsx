@@ -4,10 +4,10 @@ import { useEffect } from 'preact/hooks'
 import { has } from '../../api/features.ts'
 import { readServers, type ServersView } from '../../api/machine.ts'
 import { browserClock } from '../../kernel/clock.ts'
-import { TableCard } from '../../parts/field.tsx'
 import { formatAge, formatCount, plural } from '../../parts/format.ts'
 import { Failed } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
+import { TableCard } from '../../parts/table.tsx'
 
 /** Milliseconds. */
 const interval = 5_000

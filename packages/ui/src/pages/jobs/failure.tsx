@@ -2,12 +2,17 @@
 import type { JSX } from 'preact'
 import { isMissing } from '../../api/errors.ts'
 import { readFailure, type FailureDetail } from '../../api/failures.ts'
+import { browserClock } from '../../kernel/clock.ts'
 import { CopyButton } from '../../parts/copy.tsx'
 import { ErrorView } from '../../parts/error-view.tsx'
-import { formatDuration, formatTime, formatTimeExactly, plural } from '../../parts/format.ts'
+import { formatDuration, formatTime, plural } from '../../parts/format.ts'
+import { LogView, textOfLines } from '../../parts/log-view.tsx'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { StateDot } from '../../parts/state.tsx'
+
+/** Lines of the log that are shown at once. */
+const shownLines = 500
 
 export function Failure({ reference }: { readonly reference: string }): JSX.Element {
   const { value, error, reload } = useResource(
@@ -28,11 +33,10 @@ export function Failure({ reference }: { readonly reference: string }): JSX.Elem
 
 function FailureView({ failure }: { readonly failure: FailureDetail }): JSX.Element {
   const { error, attempts, log, at, job, route } = failure
-  const lines = log.map(({ text }) => text).join('\n')
   return (
     <section class="stack tight" aria-label="Failure">
       <p class="quiet num">
-        {job ?? route} failed at {formatTime(at)}.
+        {job ?? route} failed at {formatTime(at, browserClock.wallTime())}.
       </p>
       <ErrorView error={error} />
       {attempts.length > 0 && (
@@ -48,7 +52,7 @@ function FailureView({ failure }: { readonly failure: FailureDetail }): JSX.Elem
                   />
                   <span class="grow" />
                   <span class="num quiet">
-                    {formatTime(attempt.started_at)},{' '}
+                    {formatTime(attempt.started_at, at)},{' '}
                     {formatDuration(attempt.ended_at - attempt.started_at)}
                   </span>
                 </div>
@@ -62,15 +66,9 @@ function FailureView({ failure }: { readonly failure: FailureDetail }): JSX.Elem
         <>
           <div class="row">
             <h3 class="grow">Log, {plural(log.length, 'line')}</h3>
-            <CopyButton text={lines} label="Copy the lines" />
+            <CopyButton text={() => textOfLines(log)} label="Copy the lines" />
           </div>
-          <pre class="code log" tabIndex={0} aria-label="Log">
-            {log.map((line, index) => (
-              <div key={index}>
-                <time class="quiet">{formatTimeExactly(line.at)}</time> {line.text}
-              </div>
-            ))}
-          </pre>
+          <LogView lines={log} label="Log" near={at} most={shownLines} />
         </>
       )}
     </section>

@@ -5,7 +5,7 @@ import { mayLookUp } from '../../api/failures.ts'
 import { listJobs } from '../../api/jobs.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
-import { TableWrap } from '../../parts/table-wrap.tsx'
+import { TableWrap } from '../../parts/table.tsx'
 import { LookUp } from './look-up.tsx'
 import { SubmitForm } from './submit-form.tsx'
 
@@ -35,7 +35,7 @@ export function JobsPage(): JSX.Element {
                 <tr>
                   <th>Job</th>
                   <th>Stages</th>
-                  <th>Without a caller</th>
+                  <th>When all callers leave</th>
                 </tr>
               </thead>
               <tbody>

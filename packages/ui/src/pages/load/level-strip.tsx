@@ -40,7 +40,7 @@ export function LevelStrip({
             height="12"
           >
             <title>
-              {level} from {formatTime(from)} to {formatTime(to)}
+              {level} from {formatTime(from, to)} to {formatTime(to, to)}
             </title>
           </rect>
         ))}

@@ -1,14 +1,13 @@
 /** The load of the server, its refusals and their reasons, and the waiting requests. */
 import type { Computation } from '@heddle/server/client'
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { usePoll } from '../../app/poll.ts'
 import { call } from '../../api/client.ts'
 import { readLoad, type LoadView } from '../../api/machine.ts'
 import { may } from '../../api/session.ts'
 import { Chart } from '../../parts/chart.tsx'
-import { colours } from '../../parts/colours.ts'
+import { colours, lineColours } from '../../parts/colours.ts'
 import { ask } from '../../parts/confirm.tsx'
-import { TableCard } from '../../parts/field.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import {
   formatCount,
@@ -20,7 +19,7 @@ import {
 } from '../../parts/format.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { State, StateDot } from '../../parts/state.tsx'
-import { TableWrap } from '../../parts/table-wrap.tsx'
+import { TableCard, TableWrap } from '../../parts/table.tsx'
 import {
   byTenant,
   lanesOf,
@@ -83,6 +82,7 @@ export function LoadPage(): JSX.Element {
 function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
   const { health: last, load, computations } = loaded
   const colour = colours()
+  const lines = lineColours(colour)
   const times = load.at.map((at) => at / 1_000)
   const queues = Object.entries(last.queues ?? {})
   const rejected = (health: Health): number =>
@@ -167,7 +167,7 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
             isCount
             series={Object.entries(load.queued).map(([name, values], i) => ({
               label: name,
-              colour: i === 0 ? colour.accent : colour.states[9]!,
+              colour: lines[i % lines.length]!,
               values,
             }))}
           />
@@ -244,10 +244,10 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
           </header>
           <dl class="pairs body">
             {Object.entries(last.outcomes).map(([outcome, count]) => (
-              <>
+              <Fragment key={outcome}>
                 <dt>{outcome}</dt>
                 <dd class="num">{formatCount(count)}</dd>
-              </>
+              </Fragment>
             ))}
           </dl>
         </section>
@@ -266,7 +266,7 @@ function Work({ computations }: { readonly computations: Computations }): JSX.El
         <span class="quiet">
           {plural(total, 'computation')}
           {tenants.length > 1 &&
-            `: ${tenants
+            `${total > all.length ? `, of the first ${all.length}` : ''}: ${tenants
               .slice(0, 5)
               .map(([tenant, count]) => `${count} of ${tenant}`)
               .join(', ')}`}

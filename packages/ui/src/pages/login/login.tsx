@@ -6,7 +6,9 @@ import { go } from '../../app/address.ts'
 import { link } from '../../app/route.ts'
 import { enterByLink, logIn } from '../../api/client.ts'
 import { describeError } from '../../api/errors.ts'
+import { Announcer, nameView } from '../../parts/announce.tsx'
 import { TextField } from '../../parts/field.tsx'
+import { NewPasswordFields, repeatedPassword } from '../../parts/password-fields.tsx'
 import mark from '../../styles/mark.svg'
 
 export function LoginPage(): JSX.Element {
@@ -39,9 +41,6 @@ export function LoginPage(): JSX.Element {
   )
 }
 
-/** Shortest password that the form sends; the server has the last word. */
-const shortest = 8
-
 /** What a link that works once leads to: the first admin's, or a new user's. */
 export function LinkPage({ secret }: { readonly secret: string }): JSX.Element {
   const [typed] = useState(() => ({ password: '', again: '' }))
@@ -51,29 +50,11 @@ export function LinkPage({ secret }: { readonly secret: string }): JSX.Element {
       note="This link works once. You are logged in when the password is set."
       verb="Set the password"
       send={async () => {
-        if (typed.password !== typed.again) throw new Error('The two passwords differ.')
-        await enterByLink(secret, typed.password)
+        await enterByLink(secret, repeatedPassword(typed))
         go(link(['runs']), { replace: true })
       }}
     >
-      <TextField
-        title="Password"
-        into={typed}
-        name="password"
-        type="password"
-        isRequired
-        minLength={shortest}
-        autocomplete="new-password"
-        hint={`At least ${shortest} characters.`}
-      />
-      <TextField
-        title="The same once more"
-        into={typed}
-        name="again"
-        type="password"
-        isRequired
-        autocomplete="new-password"
-      />
+      <NewPasswordFields title="Password" into={typed} />
     </EntryForm>
   )
 }
@@ -91,7 +72,7 @@ function EntryForm({ title, note, verb, send, children }: EntryProps): JSX.Eleme
   const isBusy = useSignal(false)
   // Before the form is drawn: text typed as soon as it appears belongs to its first field.
   useLayoutEffect(() => {
-    document.title = `${title} · Heddle`
+    nameView(title)
     document.querySelector<HTMLInputElement>('.entry input')?.focus()
   }, [title])
   const submit = async (): Promise<void> => {
@@ -107,6 +88,7 @@ function EntryForm({ title, note, verb, send, children }: EntryProps): JSX.Eleme
   }
   return (
     <main class="entry" id="content">
+      <Announcer />
       <form
         class="card"
         onSubmit={(event) => {

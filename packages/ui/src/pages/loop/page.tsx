@@ -3,11 +3,11 @@ import type { JSX } from 'preact'
 import { usePoll } from '../../app/poll.ts'
 import { readLoop, type LoopView } from '../../api/machine.ts'
 import { CopyButton } from '../../parts/copy.tsx'
-import { TableCard } from '../../parts/field.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { formatCount, formatDateTime, formatDuration, plural } from '../../parts/format.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { StateDot } from '../../parts/state.tsx'
+import { TableCard } from '../../parts/table.tsx'
 
 /** Milliseconds. */
 const interval = 2_000
@@ -54,8 +54,8 @@ function Content({ view }: { readonly view: LoopView }): JSX.Element {
           value={formatCount(view.starved.gaps)}
           note={
             view.starved.gaps === 0
-              ? 'no gap by other processes'
-              : `gaps by other processes, longest ${formatDuration(view.starved.longest_ms)}`
+              ? 'no gap was caused by other processes'
+              : `gaps caused by other processes, longest ${formatDuration(view.starved.longest_ms)}`
           }
         />
         <Figure

@@ -3,13 +3,14 @@ import type { JSX } from 'preact'
 import { addToken, listTokens, revokeToken, type Token } from '../../api/people.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
-import { ChecksField, ChoiceField, TableCard, TextField } from '../../parts/field.tsx'
+import { ChecksField, ChoiceField, TextField } from '../../parts/field.tsx'
 import { formatAge, formatDateTime } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { showSecret } from '../../parts/secret.tsx'
 import { State } from '../../parts/state.tsx'
+import { TableCard } from '../../parts/table.tsx'
 
 const scopes = [
   ['read', 'read: everything that a viewer sees'],
@@ -127,14 +128,19 @@ function askForToken(onChange: () => void): void {
   const chosen = new Set<(typeof scopes)[number][0]>(['read'])
   ask({
     title: 'Add a token?',
-    consequence: 'The token is shown once. Who has it may do what its scopes say.',
+    consequence: 'The token is shown once. Whoever has it may do what its scopes say.',
     verb: 'Add the token',
     fields: (
       <>
         <TextField title="Name" into={typed} name="name" isRequired />
         <ChecksField title="Scopes" into={chosen} choices={scopes} />
         <ChoiceField title="Valid for" into={typed} name="life" choices={lives} />
-        <TextField title="Tenant" into={typed} name="tenant" hint="Empty: the common one." />
+        <TextField
+          title="Tenant"
+          into={typed}
+          name="tenant"
+          hint="Leave it empty for the default tenant."
+        />
       </>
     ),
     run: async () => {

@@ -14,13 +14,14 @@ import {
 import { session, type Role } from '../../api/session.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
-import { ChoiceField, TableCard, TextField } from '../../parts/field.tsx'
+import { ChoiceField, TextField } from '../../parts/field.tsx'
 import { formatAge, formatDateTime, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { showSecret } from '../../parts/secret.tsx'
 import { State } from '../../parts/state.tsx'
+import { TableCard } from '../../parts/table.tsx'
 
 const roles = [
   ['viewer', 'viewer: sees everything, changes nothing'],
@@ -220,7 +221,7 @@ function askForUser(onChange: () => void): void {
           title="Tenant"
           into={typed}
           name="tenant"
-          hint="Results and requests of a tenant are its own. Empty: the common one."
+          hint="Only a tenant sees its results and requests. Leave it empty for the default tenant."
         />
       </>
     ),
@@ -253,7 +254,7 @@ function showLink(name: string, path: string): void {
 function askForLink({ name }: User): void {
   ask({
     title: `Make a password link for ${name}?`,
-    consequence: `Who has the link sets the password of ${name} and is logged in as ${name}. It works once, for 15 minutes.`,
+    consequence: `Whoever has the link can set the password of ${name} and is then logged in as ${name}. It works once, for 15 minutes.`,
     verb: 'Make the link',
     run: async () => {
       const { link } = await makeLink(name)

@@ -1,6 +1,6 @@
 /** This run beside another one: what got slower, what changed, what that did to the whole. */
 import { useSignal } from '@preact/signals'
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { address, setQuery } from '../../app/address.ts'
 import type { RunComparison, RunSummary } from '../../api/contract.ts'
 import { compareRuns, listRuns } from '../../api/runs.ts'
@@ -17,7 +17,7 @@ import {
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { State, StateDot } from '../../parts/state.tsx'
-import { TableWrap } from '../../parts/table-wrap.tsx'
+import { TableWrap } from '../../parts/table.tsx'
 import { browserClock } from '../../kernel/clock.ts'
 import type { RunView } from './view.ts'
 
@@ -119,7 +119,7 @@ function Comparison({
       <dl class="figures">
         <Change title="Duration" change={value.total} />
         <Change title="Critical path" change={value.critical_path} />
-        <Figure title="Nodes that took the same" value={value.same} />
+        <Figure title="Nodes that took as long" value={value.same} />
       </dl>
       {value.limits.length > 0 && (
         <section class="card">
@@ -128,12 +128,12 @@ function Comparison({
           </header>
           <dl class="pairs body">
             {value.limits.map(({ limit, before, now }) => (
-              <>
-                <dt key={limit}>{limit}</dt>
+              <Fragment key={limit}>
+                <dt>{limit}</dt>
                 <dd class="mono">
                   {JSON.stringify(before)} → {JSON.stringify(now)}
                 </dd>
-              </>
+              </Fragment>
             ))}
           </dl>
         </section>
@@ -148,7 +148,11 @@ function Comparison({
             <tbody>
               {value.outcomes.map(({ node, before, now }) => (
                 <tr key={node}>
-                  <td class="mono">{node}</td>
+                  <td>
+                    <button class="node-name mono" type="button" onClick={() => view.select(node)}>
+                      {node}
+                    </button>
+                  </td>
                   <td>
                     <StateDot state={before} />
                   </td>

@@ -13,11 +13,12 @@ import type { Layout } from '../../graph/layout.ts'
 import { Layouter } from '../../graph/layouter.ts'
 import { nodeHeight, nodeWidth, paintGraph } from '../../graph/painter.ts'
 import { reach, type Direction } from '../../graph/reach.ts'
+import { drag } from '../../parts/drag.ts'
 import { colours } from '../../parts/colours.ts'
 import { formatCount, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Empty } from '../../parts/placeholders.tsx'
-import { useSize } from '../../parts/size.ts'
+import { fitCanvas, useSize } from '../../parts/size.ts'
 import type { RunView } from './view.ts'
 
 /** At the start the drawing is not made smaller than this: rather a part that can be read than a whole that cannot. */
@@ -112,10 +113,7 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
     const ratio = globalThis.devicePixelRatio || 1
     const width = Math.max(1, Math.floor(size.width))
     const height = Math.max(1, Math.floor(size.height))
-    if (element.width !== width * ratio || element.height !== height * ratio) {
-      element.width = width * ratio
-      element.height = height * ratio
-    }
+    fitCanvas(element, width, height, ratio)
     const context = element.getContext('2d')!
     context.setTransform(ratio, 0, 0, ratio, 0, 0)
     paintGraph(
@@ -325,7 +323,7 @@ export function GraphTab({ view }: { readonly view: RunView }): JSX.Element {
           }
           onClick={(event) => {
             const at = camera.peek()
-            if (at === undefined || shown === undefined || wasDragged) return
+            if (at === undefined || shown === undefined) return
             const box = canvas.current!.getBoundingClientRect()
             const found = groupAt(
               shown.layout,
@@ -395,32 +393,4 @@ function neighbour(
     if (layout.rank[node] === layout.rank[from] && layout.order[node] === wanted) return node
   }
   return undefined
-}
-
-let wasDragged = false
-
-function drag(event: PointerEvent, move: (x: number, y: number) => void): void {
-  if (event.button !== 0) return
-  const target = event.currentTarget as HTMLElement
-  let { clientX, clientY } = event
-  let distance = 0
-  wasDragged = false
-  const onMove = (moved: PointerEvent): void => {
-    distance += Math.abs(moved.clientX - clientX) + Math.abs(moved.clientY - clientY)
-    if (distance > 4) {
-      wasDragged = true
-      if (!target.hasPointerCapture(event.pointerId)) target.setPointerCapture(event.pointerId)
-    }
-    move(clientX - moved.clientX, clientY - moved.clientY)
-    clientX = moved.clientX
-    clientY = moved.clientY
-  }
-  const end = (): void => {
-    target.removeEventListener('pointermove', onMove)
-    target.removeEventListener('pointerup', end)
-    target.removeEventListener('pointercancel', end)
-  }
-  target.addEventListener('pointermove', onMove)
-  target.addEventListener('pointerup', end)
-  target.addEventListener('pointercancel', end)
 }

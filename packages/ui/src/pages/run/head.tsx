@@ -1,8 +1,7 @@
 /** The first lines of a run: its title, its state, the possible actions. */
-import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { useCommands, useKeys } from '../../app/actions.ts'
+import { useState } from 'preact/hooks'
+import { useActions } from '../../app/actions.ts'
 import { go } from '../../app/address.ts'
 import { live } from '../../app/live-switch.tsx'
 import { link } from '../../app/route.ts'
@@ -12,14 +11,15 @@ import type { RunHead } from '../../api/contract.ts'
 import { may } from '../../api/session.ts'
 import { searchActions } from '../../api/people.ts'
 import { cancelRun, pauseRun, resumeRun } from '../../api/runs.ts'
-import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
 import { formatCount, formatDateTime, formatDuration, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
+import { useNow } from '../../parts/now.ts'
 import { useResource } from '../../parts/resource.ts'
 import { Share } from '../../parts/share.tsx'
 import { State } from '../../parts/state.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
+import { Attention } from './attention.tsx'
 import type { RunView } from './view.ts'
 
 interface HeadProps {
@@ -59,9 +59,15 @@ export function RunHeadLine({ view, head }: HeadProps): JSX.Element {
         <div>
           <dt>Critical path</dt>
           <dd class="num" title={path.nodes.map(({ name }) => name).join(' → ')}>
-            {path.nodes.length === 0
-              ? '–'
-              : `${formatDuration(path.length_ms)}, ${plural(path.nodes.length + path.left_out, 'node')}`}
+            {path.nodes.length === 0 ? (
+              '–'
+            ) : (
+              // By slack: what made the run as long as it was comes first.
+              <a href={link(['runs', head.id, 'nodes'], { sort: 'slack' })}>
+                {formatDuration(path.length_ms)},{' '}
+                {plural(path.nodes.length + path.left_out, 'node')}
+              </a>
+            )}
           </dd>
         </div>
         <div class="hide-small">
@@ -108,6 +114,7 @@ export function RunHeadLine({ view, head }: HeadProps): JSX.Element {
           </div>
         )}
       </dl>
+      <Attention view={view} head={head} />
     </header>
   )
 }
@@ -148,21 +155,8 @@ function SteeredBy({ head: { id, outcome } }: { readonly head: RunHead }): JSX.E
   )
 }
 
-const beat = signal(0)
-
 function Elapsed({ view }: { readonly view: RunView }): JSX.Element {
-  const isLive = view.store.isLive
-  useEffect(() => {
-    if (!isLive) return undefined
-    let cancel: () => void
-    const tick = (): void => {
-      beat.value++
-      cancel = browserClock.setTimer(500, tick)
-    }
-    tick()
-    return () => cancel()
-  }, [isLive])
-  void beat.value
+  void useNow(view.store.isLive)
   return <>{formatDuration(view.elapsed)}</>
 }
 
@@ -201,7 +195,7 @@ function Actions({ view, head }: HeadProps): JSX.Element {
   const cancel = (): void =>
     ask({
       title: 'Cancel this run?',
-      consequence: `${plural(running, 'attempt')} under way may finish; ${left === 0 ? 'nothing else would start' : `${plural(left, 'node')} will never start`}. Results that are recorded stay, and the run can be resumed later.`,
+      consequence: `${plural(running, 'attempt')} under way may finish; ${left === 0 ? 'nothing else is left to start' : `${plural(left, 'node')} will not start`}. Results that are recorded stay, and the run can be resumed later.`,
       verb: 'Cancel the run',
       isDangerous: true,
       run: async () => {
@@ -226,33 +220,14 @@ function Actions({ view, head }: HeadProps): JSX.Element {
     may('operator') &&
     head.graph !== null
   const isSteerable = head.is_steerable && may('operator')
-  useKeys(
+  const [verb, toggle] = isPaused ? (['Resume', resume] as const) : (['Pause', pause] as const)
+  useActions(
     isLive && isSteerable
       ? [
-          {
-            keys: 'p',
-            label: isPaused ? 'Resume the run' : 'Pause the run',
-            group: 'Run',
-            run: isPaused ? resume : pause,
-          },
-          { keys: 'q', label: 'Cancel the run', group: 'Run', run: cancel },
+          { id: 'pause', key: 'p', title: `${verb} the run`, group: 'Run', run: toggle },
+          { id: 'cancel', key: 'q', title: 'Cancel the run', group: 'Run', run: cancel },
         ]
       : [],
-    [isLive, isPaused, isSteerable, running, left],
-  )
-  useCommands(
-    () =>
-      isLive && isSteerable
-        ? [
-            {
-              id: 'pause',
-              title: isPaused ? 'Resume this run' : 'Pause this run',
-              hint: 'p',
-              run: isPaused ? resume : pause,
-            },
-            { id: 'cancel', title: 'Cancel this run', hint: 'q', run: cancel },
-          ]
-        : [],
     [isLive, isPaused, isSteerable, running, left],
   )
   return (
@@ -260,8 +235,8 @@ function Actions({ view, head }: HeadProps): JSX.Element {
       {isLive && !head.is_steerable && <span class="quiet hide-small">{otherProcess}</span>}
       {isLive && isSteerable && (
         <>
-          <button class="button" type="button" onClick={isPaused ? resume : pause}>
-            {isPaused ? icons.play : icons.pause} {isPaused ? 'Resume' : 'Pause'}
+          <button class="button" type="button" onClick={toggle}>
+            {isPaused ? icons.play : icons.pause} {verb}
           </button>
           <button class="button danger" type="button" onClick={cancel}>
             {icons.stop} Cancel
@@ -302,13 +277,7 @@ function ExportMenu({ id }: { readonly id: string }): JSX.Element {
           setOpen(false)
       }}
     >
-      <button
-        class="button"
-        type="button"
-        aria-expanded={isOpen}
-        aria-haspopup="true"
-        onClick={() => setOpen(!isOpen)}
-      >
+      <button class="button" type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {icons.export} <span class="hide-small">Export</span>
         <span class="sr">this run</span>
       </button>

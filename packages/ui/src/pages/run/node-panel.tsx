@@ -1,44 +1,31 @@
 /** The selected node: how it stands, why it waits, its attempts, log, result, neighbours. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import { link } from '../../app/route.ts'
-import type { LogPage, NodeDetail, NodeWord } from '../../api/contract.ts'
+import type { NodeDetail, NodeWord } from '../../api/contract.ts'
+import { hrefOf } from '../../api/client.ts'
 import { has } from '../../api/features.ts'
 import { may } from '../../api/session.ts'
-import {
-  listArtifacts,
-  readLog,
-  readNode,
-  retryNode,
-  sendSignal,
-  type Artifact,
-} from '../../api/runs.ts'
-import { browserClock } from '../../kernel/clock.ts'
-import { Throttle } from '../../kernel/throttle.ts'
+import { listArtifacts, readNode, retryNode, sendSignal, type Artifact } from '../../api/runs.ts'
 import { Artifacts } from '../../parts/artifacts.tsx'
 import { ask } from '../../parts/confirm.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { ErrorView } from '../../parts/error-view.tsx'
 import { TextField } from '../../parts/field.tsx'
-import {
-  formatBytes,
-  formatCount,
-  formatDuration,
-  formatTime,
-  formatTimeExactly,
-  plural,
-} from '../../parts/format.ts'
+import { formatBytes, formatCount, formatDuration, formatTime, plural } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
+import { textOfLines } from '../../parts/log-view.tsx'
 import { useNow } from '../../parts/now.ts'
 import { parseTyped } from '../../parts/json.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
 import { State, StateDot } from '../../parts/state.tsx'
+import { RunLog, useLog } from './log.tsx'
+import { useRefresh } from './refresh.ts'
 import type { RunView } from './view.ts'
 
-/** Milliseconds between two readings while the node changes. */
-const refreshInterval = 700
-const mostLines = 5_000
+/** Lines of the log that are shown at once. */
+const shownLines = 500
 
 export function NodePanel({
   view,
@@ -48,51 +35,20 @@ export function NodePanel({
   readonly name: string
 }): JSX.Element {
   const detail = useSignal<NodeDetail | undefined>(undefined)
-  const error = useSignal<unknown>(undefined)
-  const log = useSignal<LogPage['lines']>([])
   const artifacts = useSignal<readonly Artifact[]>([])
-  const refresh = useRef<Throttle | undefined>(undefined)
   const node = view.store.nodes.indexOf.get(name)
-  useEffect(() => {
-    const abort = new AbortController()
-    let after = 0
-    const throttle = new Throttle(
-      async () => {
-        try {
-          detail.value = await readNode(view.store.id, name, abort.signal)
-          error.value = undefined
-          if (detail.value.attempts.length > 0 && has('GET /artifacts/{run}')) {
-            artifacts.value = await listArtifacts(view.store.id, name, abort.signal)
-          }
-          for (let page: LogPage | undefined; page === undefined || page.next !== null;) {
-            page = await readLog(view.store.id, { node: name, after }, abort.signal)
-            after = page.next ?? page.position
-            if (page.lines.length > 0) log.value = [...log.peek(), ...page.lines].slice(-mostLines)
-          }
-        } catch (problem) {
-          if (!abort.signal.aborted) error.value = problem
-        }
-      },
-      refreshInterval,
-      browserClock,
-    )
-    refresh.current = throttle
-    throttle.call()
-    return () => {
-      abort.abort()
-      throttle.stop()
-    }
-  }, [name])
-  const version = view.store.version.value
-  // The change that ends the run counts too: it is the last one to change the node.
-  const wasLive = useRef(view.store.isLive)
-  useEffect(() => {
-    const { isLive } = view.store
-    if (isLive || wasLive.current) refresh.current?.call()
-    wasLive.current = isLive
-  }, [version])
-
+  const { error, reload } = useRefresh(
+    view,
+    (signal) => async () => {
+      detail.value = await readNode(view.store.id, name, signal)
+      if (detail.value.attempts.length > 0 && has('GET /artifacts/{run}')) {
+        artifacts.value = await listArtifacts(view.store.id, name, signal)
+      }
+    },
+    [name],
+  )
   const shown = detail.value
+  const near = view.store.head.value?.started_at ?? 0
   const state = node === undefined ? (shown?.state ?? 'waiting') : view.stateOf(node)
   const progress =
     view.store.progress.get(name) ??
@@ -100,7 +56,7 @@ export function NodePanel({
       ? undefined
       : ([shown.progress.fraction, shown.progress.text] as const))
   return (
-    <aside class="panel" aria-label={`Node ${name}`}>
+    <aside class="panel" aria-label={`Node ${name}`} tabIndex={-1}>
       <header>
         <div class="row">
           <State state={state} />
@@ -117,11 +73,9 @@ export function NodePanel({
         </div>
         <h2 class="mono">{name}</h2>
       </header>
-      {error.value !== undefined && (
-        <Failed error={error.value} onRetry={() => refresh.current?.call()} />
-      )}
+      {error !== undefined && <Failed error={error} onRetry={reload} />}
       {shown === undefined ? (
-        error.value === undefined && <Loading rows={8} />
+        error === undefined && <Loading rows={8} />
       ) : (
         <div class="panel-body">
           {progress !== undefined && state === 'running' && (
@@ -137,13 +91,19 @@ export function NodePanel({
               </span>
             </p>
           )}
-          <Facts detail={shown} state={state} />
+          <Facts detail={shown} state={state} near={near} />
           <NodeActions view={view} detail={shown} />
-          <Attempts detail={shown} state={state} />
-          <Log lines={log.value} total={shown.log_lines} />
+          <Attempts detail={shown} state={state} near={near} />
+          <Log view={view} node={name} total={shown.log_lines} />
           <Artifacts list={artifacts.value} />
           <Value title="Input" value={shown.input} />
-          <Value title="Result" value={shown.result} />
+          <Value
+            title="Result"
+            value={shown.result}
+            href={hrefOf(
+              `/runs/${encodeURIComponent(view.store.id)}/nodes/${encodeURIComponent(name)}/result`,
+            )}
+          />
           <Neighbours view={view} title="Depends on" names={shown.after} more={0} />
           <Neighbours view={view} title="Needed by" names={shown.before} more={shown.before_more} />
         </div>
@@ -201,9 +161,11 @@ function Waits({
 interface DetailProps {
   readonly detail: NodeDetail
   readonly state: NodeWord
+  /** The start of the run: times of another day are shown with their day. */
+  readonly near: number
 }
 
-function Facts({ detail, state }: DetailProps): JSX.Element {
+function Facts({ detail, state, near }: DetailProps): JSX.Element {
   const isOpen = state === 'running' || state === 'suspended'
   const now = useNow(isOpen)
   // The server's figures end when it answered.
@@ -220,7 +182,7 @@ function Facts({ detail, state }: DetailProps): JSX.Element {
       {detail.started_at !== null && (
         <>
           <dt>Started</dt>
-          <dd class="num">{formatTime(detail.started_at)}</dd>
+          <dd class="num">{formatTime(detail.started_at, near)}</dd>
         </>
       )}
       <dt>Ran</dt>
@@ -334,7 +296,7 @@ function SignalButtons({
   )
 }
 
-function Attempts({ detail, state }: DetailProps): JSX.Element | null {
+function Attempts({ detail, state, near }: DetailProps): JSX.Element | null {
   const isOpen = detail.attempts.at(-1)?.outcome === 'running'
   const now = useNow(isOpen)
   if (detail.attempts.length === 0) return null
@@ -348,7 +310,7 @@ function Attempts({ detail, state }: DetailProps): JSX.Element | null {
               <AttemptMark attempt={attempt} state={state} />
               <span class="grow" />
               <span class="num quiet">
-                {formatTime(attempt.started_at)},{' '}
+                {formatTime(attempt.started_at, near)},{' '}
                 {formatDuration(endOf(attempt, now) - attempt.started_at)}
               </span>
             </div>
@@ -379,43 +341,35 @@ function AttemptMark({
 }
 
 function Log({
-  lines,
+  view,
+  node,
   total,
 }: {
-  readonly lines: LogPage['lines']
+  readonly view: RunView
+  readonly node: string
   readonly total: number
 }): JSX.Element | null {
   const query = useSignal('')
-  if (total === 0 && lines.length === 0) return null
-  const wanted = query.value.toLowerCase()
-  const shown =
-    wanted === '' ? lines : lines.filter((line) => line.text.toLowerCase().includes(wanted))
-  const text = shown.map((line) => line.text).join('\n')
+  const { found, error, reload } = useLog(view, { node, q: query.value })
+  if (error !== undefined) return <Failed error={error} onRetry={reload} />
+  if (found === undefined || (total === 0 && found.lines.length === 0)) return null
   return (
     <section>
       <div class="row">
-        <h3 class="grow">Log, {plural(total, 'line')}</h3>
-        <label class="search">
-          {icons.search}
-          <span class="sr">Search the log</span>
-          <input
-            class="input"
-            type="search"
-            placeholder="Search"
-            value={query.value}
-            onInput={(event) => (query.value = event.currentTarget.value)}
-          />
-        </label>
-        <CopyButton text={text} label="Copy the lines" />
+        <h3 class="grow">Log, {plural(Math.max(total, found.lines.length), 'line')}</h3>
+        <SearchField
+          label="Search the log"
+          placeholder="Search"
+          value={query.value}
+          onChange={(text) => (query.value = text)}
+        />
+        <CopyButton text={() => textOfLines(found.lines)} label="Copy the lines" />
       </div>
-      <pre class="code log" tabIndex={0} aria-label="Log">
-        {shown.slice(-500).map((line) => (
-          <div key={line.position}>
-            <time class="quiet">{formatTimeExactly(line.at)}</time> {line.text}
-          </div>
-        ))}
-      </pre>
-      {shown.length > 500 && <p class="quiet">The last 500 of {plural(shown.length, 'line')}.</p>}
+      {found.lines.length === 0 ? (
+        <p class="quiet">No line contains “{query.value}”.</p>
+      ) : (
+        <RunLog view={view} log={found} label="Log" most={shownLines} />
+      )}
     </section>
   )
 }
@@ -423,9 +377,12 @@ function Log({
 function Value({
   title,
   value,
+  href,
 }: {
   readonly title: string
   readonly value: NodeDetail['input']
+  /** Where all of it is. */
+  readonly href?: string
 }): JSX.Element | null {
   if (value.bytes === null) return null
   const text =
@@ -437,7 +394,19 @@ function Value({
           {title}, {value.is_cut === true && 'the first '}
           {formatBytes(value.bytes)}
         </h3>
-        <CopyButton text={text} label={`Copy the ${title.toLowerCase()}`} />
+        {value.json === undefined && href !== undefined && (
+          <a class="button small" href={href} target="_blank" rel="noreferrer">
+            Open all of it
+          </a>
+        )}
+        <CopyButton
+          text={text}
+          label={
+            value.json === undefined
+              ? `Copy the beginning of the ${title.toLowerCase()}`
+              : `Copy the ${title.toLowerCase()}`
+          }
+        />
       </div>
       <pre class="code wrap" tabIndex={0} aria-label={title}>
         {text}

@@ -6,8 +6,8 @@ import { useKeys } from '../../app/actions.ts'
 import { address, setQuery } from '../../app/address.ts'
 import { nodeStates, type NodeWord } from '../../api/contract.ts'
 import { formatCount, formatDuration, plural } from '../../parts/format.ts'
-import { icons } from '../../parts/icons.tsx'
 import { Empty } from '../../parts/placeholders.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
 import { useSize } from '../../parts/size.ts'
 import { StateDot } from '../../parts/state.tsx'
 import { selectNodes, type NodeOrder } from '../../model/node-list.ts'
@@ -64,7 +64,7 @@ export function NodesTab({ view }: { readonly view: RunView }): JSX.Element {
   useKeys(
     [
       { keys: 'j', label: 'Next node', group: 'Nodes', run: () => move(1) },
-      { keys: 'k', label: 'Node before', group: 'Nodes', run: () => move(-1) },
+      { keys: 'k', label: 'Previous node', group: 'Nodes', run: () => move(-1) },
       {
         keys: 'f',
         label: 'Search nodes',
@@ -80,18 +80,13 @@ export function NodesTab({ view }: { readonly view: RunView }): JSX.Element {
   return (
     <div class="nodes">
       <div class="row tools">
-        <label class="search">
-          {icons.search}
-          <span class="sr">Search nodes</span>
-          <input
-            id="node-search"
-            class="input"
-            type="search"
-            placeholder="Name or job"
-            value={text}
-            onInput={(event) => setQuery({ find: event.currentTarget.value })}
-          />
-        </label>
+        <SearchField
+          id="node-search"
+          label="Search nodes"
+          placeholder="Name or job"
+          value={text}
+          onChange={(typed) => setQuery({ find: typed })}
+        />
         <div class="row" role="group" aria-label="State of nodes">
           {nodeStates
             .filter((each) => (counts[each] ?? 0) > 0)

@@ -1,14 +1,15 @@
 /** One run: head, tabs, the selected moment, and the panel of the selected node. */
-import type { ComponentType, JSX } from 'preact'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import type { ComponentType, JSX, RefObject } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useCommands, useKeys, type Command } from '../../app/actions.ts'
 import { address, go } from '../../app/address.ts'
 import { live } from '../../app/live-switch.tsx'
 import { rank } from '../../app/match.ts'
 import { link } from '../../app/route.ts'
+import { nameView } from '../../parts/announce.tsx'
 import { useComponent } from '../../parts/component.ts'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
-import { isMissing } from '../../api/errors.ts'
+import { isMissing, isRefused } from '../../api/errors.ts'
 import { RunHeadLine } from './head.tsx'
 import { NodePanel } from './node-panel.tsx'
 import { Scrubber } from './scrubber.tsx'
@@ -70,7 +71,7 @@ export function RunPage({
   const tab = tabs.find((each) => each.name === tabName) ?? tabs[0]!
   const head = view.store.head.value
   useEffect(() => {
-    if (head !== undefined) document.title = `${head.title} · ${head.outcome} · Heddle`
+    nameView(head === undefined ? `Run ${id}` : `${head.title} · ${head.outcome}`)
   }, [head?.title, head?.outcome])
   // On a phone the tabs are wider than the screen.
   useEffect(() => {
@@ -79,6 +80,8 @@ export function RunPage({
       ?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [tab, view.isLoaded.value])
   useRunKeys(id, view)
+  const selected = view.selected.value
+  const wasInPanel = usePanelFocus(selected)
   const error = view.error.value
   if (head === undefined || !view.isLoaded.value) {
     return (
@@ -97,7 +100,6 @@ export function RunPage({
       </main>
     )
   }
-  const selected = view.selected.value
   return (
     <main class="page full run-page" id="content" tabIndex={-1}>
       <RunHeadLine view={view} head={head} />
@@ -113,7 +115,11 @@ export function RunPage({
         ))}
       </nav>
       {tab.hasTime && <Scrubber view={view} />}
-      <div class={`run-body ${selected === undefined ? '' : 'with-panel'}`}>
+      {error !== undefined && isRefused(error) && <Failed error={error} />}
+      <div
+        class={`run-body ${selected === undefined ? '' : 'with-panel'}`}
+        onFocusIn={(event) => (wasInPanel.current = isInPanel(event.target))}
+      >
         <div class="run-main">
           <TabContent key={tab.name} tab={tab} view={view} />
         </div>
@@ -130,6 +136,24 @@ function TabContent({ tab, view }: { readonly tab: Tab; readonly view: RunView }
   return Content === undefined ? <Loading /> : <Content view={view} />
 }
 
+function isInPanel(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest('.panel') !== null
+}
+
+/**
+ * Keeps the place of those who use the keyboard: when the panel that had the focus is closed, the view gets it, and when it
+ * makes room for that of another node, that one does.
+ */
+function usePanelFocus(selected: string | undefined): RefObject<boolean> {
+  const wasInside = useRef(false)
+  useLayoutEffect(() => {
+    if (!wasInside.current || document.activeElement !== document.body) return
+    const next = selected === undefined ? '.run-main [tabindex="0"]' : '.panel'
+    document.querySelector<HTMLElement>(next)?.focus()
+  }, [selected])
+  return wasInside
+}
+
 function useRunKeys(id: string, view: RunView): void {
   const open = (name: string) => (): void => go(link(['runs', id, name], address.peek().query))
   useKeys(
@@ -141,6 +165,12 @@ function useRunKeys(id: string, view: RunView): void {
         run: open(tab.name),
       })),
       { keys: 'Escape', label: 'Close the panel', group: 'Run', run: () => view.select(undefined) },
+      {
+        keys: 'o',
+        label: 'Into the panel of the node',
+        group: 'Run',
+        run: () => document.querySelector<HTMLElement>('.panel')?.focus(),
+      },
       { keys: '[', label: 'Back in time', group: 'Run', run: () => step(view, -1) },
       { keys: ']', label: 'Forward in time', group: 'Run', run: () => step(view, 1) },
       { keys: '=', label: 'To the newest moment', group: 'Run', run: () => view.lookAt(undefined) },

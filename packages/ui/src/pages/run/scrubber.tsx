@@ -36,7 +36,7 @@ export function Scrubber({ view }: { readonly view: RunView }): JSX.Element {
           <span class="quiet">{view.store.isLive ? 'now' : 'end of the run'}</span>
         ) : (
           <>
-            {formatDuration(moment)} <span class="quiet">{formatTime(start + moment)}</span>
+            {formatDuration(moment)} <span class="quiet">{formatTime(start + moment, start)}</span>
           </>
         )}
       </span>

@@ -6,6 +6,7 @@ import { useKeys } from '../../app/actions.ts'
 import { address, setQuery } from '../../app/address.ts'
 import { attemptOutcomes } from '../../api/contract.ts'
 import { browserClock } from '../../kernel/clock.ts'
+import { drag } from '../../parts/drag.ts'
 import { colours } from '../../parts/colours.ts'
 import { formatDuration } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
@@ -15,7 +16,7 @@ import { Rows, rowsByNode } from '../../timeline/lanes.ts'
 import { paintBars } from '../../timeline/painter.ts'
 import { foldingFor, idleGaps, ticks, TimeScale } from '../../timeline/scale.ts'
 import { follow, pan, reveal, whole, zoom, type TimeWindow } from '../../timeline/window.ts'
-import { useSize } from '../../parts/size.ts'
+import { fitCanvas, useSize, type Size } from '../../parts/size.ts'
 import type { RunView } from './view.ts'
 
 const rowHeight = 24
@@ -133,13 +134,7 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
     const context = element.getContext('2d')!
     const ratio = globalThis.devicePixelRatio || 1
     const height = Math.max(1, bodyHeight)
-    if (
-      element.width !== Math.round(plotWidth * ratio) ||
-      element.height !== Math.round(height * ratio)
-    ) {
-      element.width = Math.round(plotWidth * ratio)
-      element.height = Math.round(height * ratio)
-    }
+    fitCanvas(element, plotWidth, height, ratio)
     const started = performanceNow()
     context.setTransform(ratio, 0, 0, ratio, 0, 0)
     context.clearRect(0, 0, plotWidth, height)
@@ -278,8 +273,12 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
   )
   if (view.store.bars.count === 0) {
     return (
-      <Empty title="Nothing has started yet">
-        <p>Attempts appear here as soon as the first node runs.</p>
+      <Empty title={view.store.isLive ? 'Nothing has started yet' : 'Nothing ran'}>
+        <p>
+          {view.store.isLive
+            ? 'Attempts appear here as soon as the first node runs.'
+            : 'No node of this run was started.'}
+        </p>
       </Empty>
     )
   }
@@ -308,7 +307,7 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
           Fold idle time
         </button>
         <span class="grow" />
-        <Legend />
+        <Legend view={view} />
         <button
           class="button small"
           type="button"
@@ -422,7 +421,7 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
           </div>
         </div>
         {hovered !== undefined && (
-          <BarTip view={view} bar={hovered.bar} x={hovered.x} y={hovered.y} width={size.width} />
+          <BarTip view={view} bar={hovered.bar} x={hovered.x} y={hovered.y} area={size} />
         )}
       </div>
     </div>
@@ -430,26 +429,6 @@ export function TimelineTab({ view }: { readonly view: RunView }): JSX.Element {
 }
 
 const performanceNow = (): number => globalThis.performance.now()
-
-/** Drags the picture; a click without a move is left alone. */
-function drag(event: PointerEvent, panBy: (pixels: number) => void): void {
-  if (event.button !== 0) return
-  const target = event.currentTarget as HTMLElement
-  let last = event.clientX
-  const move = (moved: PointerEvent): void => {
-    if (!target.hasPointerCapture(event.pointerId)) target.setPointerCapture(event.pointerId)
-    panBy(last - moved.clientX)
-    last = moved.clientX
-  }
-  const end = (): void => {
-    target.removeEventListener('pointermove', move)
-    target.removeEventListener('pointerup', end)
-    target.removeEventListener('pointercancel', end)
-  }
-  target.addEventListener('pointermove', move)
-  target.addEventListener('pointerup', end)
-  target.addEventListener('pointercancel', end)
-}
 
 interface AxisProps {
   readonly scale: TimeScale
@@ -507,11 +486,14 @@ function LoopStrip({
       {gaps.slice(0, 400).map(([from, to, blame]) => {
         const x = Math.max(0, (scale.toShown(from) - shown.from) / perPixel)
         const end = Math.min(width, (scale.toShown(to) - shown.from) / perPixel)
+        const words = `The loop was blocked for ${formatDuration(to - from)}${blame === '' ? '' : ` by ${blame}`}`
         return (
           <i
             key={from}
             style={{ left: `${left + x}px`, width: `${Math.max(2, end - x)}px` }}
-            title={`The loop was blocked for ${formatDuration(to - from)}${blame === '' ? '' : ` by ${blame}`}`}
+            role="img"
+            aria-label={words}
+            title={words}
           />
         )
       })}
@@ -519,7 +501,12 @@ function LoopStrip({
   )
 }
 
-function Legend(): JSX.Element {
+/** Outcomes that are explained only where there are some. */
+const rare = ['cancelled', 'interrupted'] as const
+
+function Legend({ view }: { readonly view: RunView }): JSX.Element {
+  const { bars } = view.store
+  const outcomes = bars.outcome.subarray(0, bars.count)
   return (
     <ul class="legend hide-small" aria-label="Colours">
       <li>
@@ -537,6 +524,13 @@ function Legend(): JSX.Element {
       <li>
         <i class="suspended" /> suspended
       </li>
+      {rare
+        .filter((outcome) => outcomes.includes(attemptOutcomes.indexOf(outcome)))
+        .map((outcome) => (
+          <li key={outcome}>
+            <i class={outcome} /> {outcome}
+          </li>
+        ))}
       <li>
         <i class="critical" /> critical path
       </li>
@@ -549,10 +543,10 @@ interface TipProps {
   readonly bar: number
   readonly x: number
   readonly y: number
-  readonly width: number
+  readonly area: Size
 }
 
-function BarTip({ view, bar, x, y, width }: TipProps): JSX.Element {
+function BarTip({ view, bar, x, y, area }: TipProps): JSX.Element {
   const { bars, nodes } = view.store
   const node = bars.node[bar]!
   const end = bars.outcome[bar] === 0 ? view.now : bars.ended[bar]!
@@ -562,7 +556,11 @@ function BarTip({ view, bar, x, y, width }: TipProps): JSX.Element {
   return (
     <div
       class="tip"
-      style={{ left: `${Math.min(x + 12, width - 260)}px`, top: `${y + 16}px` }}
+      // Where there is room for it: below the pointer in the upper half, above it in the lower one.
+      style={{
+        left: `${Math.max(0, Math.min(x + 12, area.width - 260))}px`,
+        ...(y < area.height / 2 ? { top: `${y + 16}px` } : { bottom: `${area.height - y + 8}px` }),
+      }}
       role="tooltip"
     >
       <b>{nodes.names[node]}</b>

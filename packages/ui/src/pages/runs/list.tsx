@@ -1,23 +1,16 @@
 /** The list of runs: filters in the address, live, pages on demand, actions on selected runs. */
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { useCommands, useKeys, type Command } from '../../app/actions.ts'
+import { useEffect, useMemo } from 'preact/hooks'
+import { useKeys } from '../../app/actions.ts'
 import { address, go, setQuery } from '../../app/address.ts'
 import { live } from '../../app/live-switch.tsx'
 import { link } from '../../app/route.ts'
 import { activeOutcomes, type RunCounts, type RunSummary } from '../../api/contract.ts'
 import { has } from '../../api/features.ts'
+import { followRuns } from '../../api/follow.ts'
 import { may } from '../../api/session.ts'
-import {
-  cancelRun,
-  countRuns,
-  followRuns,
-  listRuns,
-  resumeRun,
-  type RunListQuery,
-} from '../../api/runs.ts'
-import { browserClock } from '../../kernel/clock.ts'
+import { cancelRun, countRuns, listRuns, resumeRun, type RunListQuery } from '../../api/runs.ts'
 import { ask } from '../../parts/confirm.tsx'
 import {
   formatAge,
@@ -29,10 +22,11 @@ import {
 } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
 import { Share } from '../../parts/share.tsx'
 import { State } from '../../parts/state.tsx'
 import { useNow } from '../../parts/now.ts'
-import { TableWrap } from '../../parts/table-wrap.tsx'
+import { TableWrap } from '../../parts/table.tsx'
 import { askForRun } from './new-run.tsx'
 import { takeIn, type RunFilter, type RunListState } from './list-store.ts'
 import { cancellable, resumable, steerAll } from './steer-all.ts'
@@ -46,8 +40,6 @@ const filters = [
   ['interrupted', 'Interrupted'],
 ] as const
 
-/** Milliseconds after the last letter before the server is asked. */
-const typingPause = 150
 const pageSize = 50
 
 export function RunList(): JSX.Element {
@@ -125,6 +117,7 @@ export function RunList(): JSX.Element {
   }
 
   const runs = list.value?.runs ?? []
+  const canStart = has('POST /runs') && may('operator')
   const move = (by: number): void => {
     const now = list.peek()?.runs ?? []
     current.value = Math.max(0, Math.min(now.length - 1, current.peek() + by))
@@ -142,15 +135,20 @@ export function RunList(): JSX.Element {
   useKeys(
     [
       { keys: 'j', label: 'Next run', group: 'Runs', run: () => move(1) },
-      { keys: 'k', label: 'Run before', group: 'Runs', run: () => move(-1) },
+      { keys: 'k', label: 'Previous run', group: 'Runs', run: () => move(-1) },
       { keys: 'o', label: 'Open the run', group: 'Runs', run: open },
       {
         keys: 'x',
         label: 'Select the run',
         group: 'Runs',
-        run: () => toggle(list.peek()?.runs[current.peek()]?.id ?? ''),
+        run: () => {
+          const run = list.peek()?.runs[current.peek()]
+          if (run !== undefined) toggle(run.id)
+        },
       },
-      { keys: 'n', label: 'Start a run', group: 'Runs', run: () => void askForRun() },
+      ...(canStart
+        ? [{ keys: 'n', label: 'Start a run', group: 'Runs', run: () => void askForRun() }]
+        : []),
       {
         keys: 'f',
         label: 'Search runs',
@@ -158,17 +156,8 @@ export function RunList(): JSX.Element {
         run: () => document.getElementById('run-search')?.focus(),
       },
     ],
-    [],
+    [canStart],
   )
-  useCommands(async (text): Promise<readonly Command[]> => {
-    const { runs: found } = await listRuns({ ...(text !== '' && { q: text }), limit: 12 })
-    return found.map((run) => ({
-      id: `run-${run.id}`,
-      title: `${run.title} ${shortId(run.id)}`,
-      hint: run.outcome,
-      run: () => go(link(['runs', run.id])),
-    }))
-  }, [])
   const chosen = runs.filter((run) => selected.value.has(run.id))
   const isFiltered = state !== '' || q !== ''
   return (
@@ -178,7 +167,7 @@ export function RunList(): JSX.Element {
           <h1>Runs</h1>
           <p class="num">{counts.value === undefined ? ' ' : plural(counts.value.total, 'run')}</p>
         </div>
-        {has('POST /runs') && may('operator') && (
+        {canStart && (
           <div class="row">
             {runs.some(resumable) && isFiltered && (
               <button class="button" type="button" onClick={() => askToResumeAll(filter)}>
@@ -209,7 +198,13 @@ export function RunList(): JSX.Element {
             </a>
           ))}
         </nav>
-        <SearchBox q={q} />
+        <SearchField
+          id="run-search"
+          label="Search in titles, keys and ids"
+          placeholder="Title, key or id"
+          value={q}
+          onChange={(text) => setQuery({ q: text })}
+        />
         <span class="grow" />
         {chosen.length > 0 && may('operator') && (
           <Bulk runs={chosen} onDone={() => (selected.value = new Set())} />
@@ -385,28 +380,6 @@ function Took({ run }: { readonly run: RunSummary }): JSX.Element {
     <span class="quiet">–</span>
   ) : (
     <>{formatDuration(until - run.started_at)}</>
-  )
-}
-
-function SearchBox({ q }: { readonly q: string }): JSX.Element {
-  const cancel = useRef<() => void>(() => {})
-  return (
-    <label class="search">
-      {icons.search}
-      <span class="sr">Search in titles, keys and ids</span>
-      <input
-        id="run-search"
-        class="input"
-        type="search"
-        placeholder="Title, key or id"
-        value={q}
-        onInput={(event) => {
-          const text = event.currentTarget.value
-          cancel.current()
-          cancel.current = browserClock.setTimer(typingPause, () => setQuery({ q: text }))
-        }}
-      />
-    </label>
   )
 }
 

@@ -41,7 +41,7 @@ export async function askForRun(): Promise<void> {
           into={typed}
           name="args"
           type="json"
-          hint="What the graph is made from. Empty: none."
+          hint="What the graph is made from. Leave it empty for a graph without arguments."
         />
         <TextField title="Title" into={typed} name="title" />
         <TextField

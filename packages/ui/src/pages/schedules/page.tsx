@@ -16,13 +16,12 @@ import {
 import { may } from '../../api/session.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { ask } from '../../parts/confirm.tsx'
-import { TableCard } from '../../parts/field.tsx'
 import { formatAge, formatDateTime } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
 import { State, StateDot } from '../../parts/state.tsx'
-import { TableWrap } from '../../parts/table-wrap.tsx'
+import { TableCard, TableWrap } from '../../parts/table.tsx'
 import { askForSchedule } from './new-schedule.tsx'
 
 /** Milliseconds. */
@@ -35,7 +34,10 @@ export function SchedulesPage(): JSX.Element {
       <div class="page-head">
         <div>
           <h1>Schedules</h1>
-          <p>Graphs that this server runs by the clock.</p>
+          <p>
+            Graphs that this server runs by the clock. Times are those of this browser (
+            {Intl.DateTimeFormat().resolvedOptions().timeZone}), cron texts those of their own zone.
+          </p>
         </div>
         {may('operator') && (
           <button class="button" type="button" onClick={() => void askForSchedule(reload)}>
@@ -125,7 +127,8 @@ function Row({ schedule, isOpen, onOpen, onChange }: RowProps): JSX.Element {
   return (
     <tr>
       <td>
-        <b>{name}</b> <span class="quiet">{schedule.origin === 'made' ? '' : 'of the module'}</span>
+        <b>{name}</b>{' '}
+        <span class="quiet">{schedule.origin === 'made' ? '' : 'from the module'}</span>
         <div class="quiet mono">{schedule.graph}</div>
       </td>
       <td>
@@ -204,7 +207,7 @@ function Fired({ firing }: { readonly firing: Firing }): JSX.Element {
       {firing.run !== null && <a href={link(['runs', firing.run])}>the run</a>}
       <div class="quiet num">
         {formatDateTime(firing.due_at)}
-        {firing.late && ', made up for'}
+        {firing.late && ', started late'}
         {firing.reason !== null && `: ${firing.reason}`}
       </div>
     </>

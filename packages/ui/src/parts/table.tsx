@@ -1,8 +1,9 @@
-/** Holds a table that may be wider than the screen: it scrolls sideways, and then takes the focus, so that keys scroll it. */
+/** What tables stand in. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
+/** Holds a table that may be wider than the screen: it scrolls sideways, and then takes the focus, so that keys scroll it. */
 export function TableWrap({
   isCard = false,
   children,
@@ -30,5 +31,26 @@ export function TableWrap({
     >
       {children}
     </div>
+  )
+}
+
+/** A table with a heading and something at its right. */
+export function TableCard({
+  title,
+  side,
+  children,
+}: {
+  readonly title: ComponentChildren
+  readonly side?: ComponentChildren
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <section class="card">
+      <header>
+        <h2 class="grow">{title}</h2>
+        {side}
+      </header>
+      <TableWrap>{children}</TableWrap>
+    </section>
   )
 }
