@@ -1,5 +1,5 @@
 /**
- * Time that moves on while someone looks: one timer for all who do.
+ * Time that moves on while it is shown: one timer for all places that show it.
  *
  * Invariants, quoted by the tests:
  *  C1  However many watch, at most one timer is set; without watchers there is none.

@@ -1,4 +1,4 @@
-/** What those who do not see the page are told: which view is shown, how the run stands, that something was copied. */
+/** What is read out to those who do not see the page: which view is shown, how the run stands, that a text was copied. */
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 

@@ -41,7 +41,7 @@ function read(): Colours {
   }
 }
 
-/** For lines of a chart that are no states: as many as can be told apart. */
+/** For the lines of a chart that do not show states: as many as can be told apart. */
 export function lineColours({ accent, states }: Colours): readonly string[] {
   return [accent, ...[4, 3, 9, 6, 2].map((state) => states[state]!)]
 }

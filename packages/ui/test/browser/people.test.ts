@@ -187,7 +187,7 @@ test('the role of a user is changed and all sessions of the user are ended: the 
   await bob.page.getByLabel('Password').fill(password)
   await bob.page.keyboard.press('Enter')
   await bob.page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
-  // A viewer starts nothing and manages nobody, by key and palette neither.
+  // A viewer starts no run and manages no users, by key and palette neither.
   await bob.page.keyboard.press('n')
   await bob.page.keyboard.press('?')
   const keys = bob.page.getByRole('dialog', { name: 'Keys' })

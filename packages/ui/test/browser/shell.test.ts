@@ -38,7 +38,7 @@ test('on a phone the menu is closed by a tap beside it and by Escape, and the fo
   await context.close()
 })
 
-test('the tab and those who do not see it are told which view is shown, also on the way back, and how a run ends', async () => {
+test('the title of the tab and a live region name the view that is shown, also on the way back, and how a run ends', async () => {
   await using served = await openServed()
   const run = await served.start('diamond')
   const { page, context, problems } = await openPage(`${served.url}/ui/`)
@@ -84,7 +84,7 @@ test('on a machine whose clock is wrong ages are those of the server', async () 
   await context.close()
 })
 
-test('a server that takes long is said to: nothing but grey bars is no answer', async () => {
+test('while a server takes long to answer the page says so', async () => {
   await using served = await openServed()
   const { page, context } = await openPage(`${served.url}/ui/#/runs`)
   await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()

@@ -1,4 +1,4 @@
-/** What a reader of a run looks for first: what failed and why, what waits for someone, and that nothing runs it any more. */
+/** What a reader of a run looks for first: what failed and why, which approval is missing, and that no process runs it any more. */
 import type { JSX } from 'preact'
 import { link } from '../../app/route.ts'
 import type { RunHead } from '../../api/contract.ts'
