@@ -41,7 +41,7 @@ function read(): Colours {
   }
 }
 
-/** For the lines of a chart that do not show states: as many as can be told apart. */
+/** Colours for the lines of a chart that do not show states: as many as a reader can distinguish. */
 export function lineColours({ accent, states }: Colours): readonly string[] {
   return [accent, ...[4, 3, 9, 6, 2].map((state) => states[state]!)]
 }

@@ -232,7 +232,7 @@ function viewsOf(filled: Filled, busy: Served, locked: Served, empty: Served): r
       ready: 'tbody tr',
       act: async (page) => {
         const button = page.getByRole('button', { name: 'Menu', exact: true })
-        // Of a phone.
+        // Only a phone has this button.
         if (await button.isVisible()) await button.click()
         else
           await page

@@ -62,7 +62,7 @@ export function RunHeadLine({ view, head }: HeadProps): JSX.Element {
             {path.nodes.length === 0 ? (
               '–'
             ) : (
-              // By slack: what made the run as long as it was comes first.
+              // Sorted by slack: what made the run as long as it was comes first.
               <a href={link(['runs', head.id, 'nodes'], { sort: 'slack' })}>
                 {formatDuration(path.length_ms)},{' '}
                 {plural(path.nodes.length + path.left_out, 'node')}

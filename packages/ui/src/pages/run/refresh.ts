@@ -18,7 +18,7 @@ interface Refreshed {
 }
 
 /**
- * Reads when the component is shown, and after each change of the run. When one of the `inputs` changes it begins anew:
+ * Reads when the component is shown, and after each change of the run. When one of the `inputs` changes it begins again:
  * `begin` gives what reads from then on.
  */
 export function useRefresh(
