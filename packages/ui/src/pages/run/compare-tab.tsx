@@ -74,7 +74,7 @@ function Choose({ view }: { readonly view: RunView }): JSX.Element {
 function Choice({ run }: { readonly run: RunSummary }): JSX.Element {
   return (
     <tr class="link" onClick={() => setQuery({ with: run.id })}>
-      <td>
+      <td class="narrow">
         <State state={run.outcome} />
       </td>
       <td>

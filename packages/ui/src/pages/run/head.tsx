@@ -99,7 +99,9 @@ export function RunHeadLine({ view, head }: HeadProps): JSX.Element {
         {head.key !== null && (
           <div class="hide-small">
             <dt>Key</dt>
-            <dd class="mono">{head.key}</dd>
+            <dd class="mono cut args" title={head.key}>
+              {head.key}
+            </dd>
           </div>
         )}
         <SteeredBy head={head} />
@@ -277,9 +279,14 @@ function ExportMenu({ id }: { readonly id: string }): JSX.Element {
           setOpen(false)
       }}
     >
-      <button class="button" type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button
+        class="button"
+        type="button"
+        aria-label="Export this run"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
         {icons.export} <span class="hide-small">Export</span>
-        <span class="sr">this run</span>
       </button>
       {isOpen && (
         <ul class="menu-list">

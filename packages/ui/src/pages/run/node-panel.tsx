@@ -305,7 +305,7 @@ function Attempts({ detail, state, near }: DetailProps): JSX.Element | null {
       <h3>{plural(detail.attempts.length, 'attempt')}</h3>
       <ol class="attempts">
         {detail.attempts.toReversed().map((attempt) => (
-          <li key={attempt.number}>
+          <li key={attempt.number} class={attempt.outcome}>
             <div class="row">
               <AttemptMark attempt={attempt} state={state} />
               <span class="grow" />
