@@ -176,9 +176,13 @@ function Figures({
         title="Units a second"
         value={isRunning ? formatRate(campaign.units_per_second) : '–'}
         note={
-          campaign.time_left_ms === undefined
-            ? ''
-            : `${formatDuration(campaign.time_left_ms)} left at most`
+          campaign.workers === 0
+            ? isRunning
+              ? 'no worker is at work'
+              : ''
+            : campaign.time_left_ms === undefined
+              ? ''
+              : `${formatDuration(campaign.time_left_ms)} left at most`
         }
       />
       {campaign.excluded > 0 && (

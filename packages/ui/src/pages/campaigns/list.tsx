@@ -103,7 +103,9 @@ function Row({ campaign }: { readonly campaign: CampaignView }): JSX.Element {
         {campaign.phase === 'running' ? formatRate(campaign.units_per_second) : '–'}
       </td>
       <td class="nowrap">
-        {campaign.time_left_ms === undefined ? '–' : formatDuration(campaign.time_left_ms)}
+        {campaign.time_left_ms === undefined || campaign.workers === 0
+          ? '–'
+          : formatDuration(campaign.time_left_ms)}
       </td>
       <td class="nowrap soft">{formatAge(campaign.created_at, browserClock.wallTime())}</td>
     </tr>

@@ -3,13 +3,16 @@ import type { FleetWorker } from '../../api/fleet.ts'
 
 /** Milliseconds without a call after which a worker is called silent: three times its usual wait for work. */
 const silentAfter = 90_000
+/** The same while it holds a lease: then it reports at least every two minutes, and may miss one report. */
+const silentAtWorkAfter = 270_000
 
 export function stateOfWorker({
   work,
   seen_ms_ago: age,
 }: Pick<FleetWorker, 'work' | 'seen_ms_ago'>): 'working' | 'idle' | 'silent' {
-  if (work.length > 0) return 'working'
-  return age > silentAfter ? 'silent' : 'idle'
+  const isAtWork = work.length > 0
+  if (age > (isAtWork ? silentAtWorkAfter : silentAfter)) return 'silent'
+  return isAtWork ? 'working' : 'idle'
 }
 
 /** How many leases ended for one of these reasons. */

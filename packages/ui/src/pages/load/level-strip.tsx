@@ -1,7 +1,7 @@
 /** The level of the load over the last ten minutes: a band of colours, and in words how long each lasted. */
 import type { JSX } from 'preact'
 import { formatDuration, formatTime } from '../../parts/format.ts'
-import { stretchesOf, timesOf } from './levels.ts'
+import { stretchesOf, timesOf, wordOf } from './levels.ts'
 
 const width = 1_000
 
@@ -26,7 +26,7 @@ export function LevelStrip({
             <svg width="10" height="10" aria-hidden="true">
               <rect class={`level ${level}`} width="10" height="10" rx="2" />
             </svg>
-            {level} {formatDuration(ms)}
+            {wordOf(level)} {formatDuration(ms)}
           </span>
         ))}
       </figcaption>
@@ -40,7 +40,7 @@ export function LevelStrip({
             height="12"
           >
             <title>
-              {level} from {formatTime(from, to)} to {formatTime(to, to)}
+              {wordOf(level)} from {formatTime(from, to)} to {formatTime(to, to)}
             </title>
           </rect>
         ))}

@@ -22,6 +22,11 @@ export function stretchesOf(at: readonly number[], levels: readonly string[]): S
   return found
 }
 
+/** The word for a level. The lowest one holds for an idle server too, which is not “loaded”. */
+export function wordOf(level: string): string {
+  return level === 'loaded' ? 'normal' : level
+}
+
 /** Milliseconds in each level, longest first. */
 export function timesOf(stretches: readonly Stretch[]): (readonly [level: string, ms: number])[] {
   const times = new Map<string, number>()

@@ -29,6 +29,7 @@ import {
   type QueueHealth,
 } from './health.ts'
 import { LevelStrip } from './level-strip.tsx'
+import { wordOf } from './levels.ts'
 
 /** Milliseconds. */
 const interval = 2_000
@@ -133,7 +134,11 @@ function Figures({ loaded }: { readonly loaded: Loaded }): JSX.Element {
             times={times}
             format={formatPercent}
             series={[
-              { label: load.level.at(-1) ?? '', colour: colour.accent, values: load.utilisation },
+              {
+                label: wordOf(load.level.at(-1) ?? ''),
+                colour: colour.accent,
+                values: load.utilisation,
+              },
             ]}
           />
           <LevelStrip at={load.at} levels={load.level} />

@@ -55,7 +55,7 @@ export async function askForSchedule(onChange: () => void): Promise<void> {
         />
         <TextField title="Time zone" into={typed} name="timezone" isRequired />
         <ChoiceField
-          title="While the run before has not ended"
+          title="If the previous run has not ended"
           into={typed}
           name="overlap"
           choices={overlaps}

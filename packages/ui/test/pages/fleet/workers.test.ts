@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stateOfWorker, sumByReason } from '../../../src/pages/fleet/workers.ts'
 
-test('a worker with a lease works, one that is long unheard is silent', () => {
+test('a worker with a lease works, and one without contact is silent, whatever it holds', () => {
   const work = [{ lease: 'a', of: null, done: 0, size: 1 }]
-  assert.equal(stateOfWorker({ work, seen_ms_ago: 1e6 }), 'working')
+  assert.equal(stateOfWorker({ work, seen_ms_ago: 200_000 }), 'working')
+  assert.equal(stateOfWorker({ work, seen_ms_ago: 1e6 }), 'silent')
   assert.equal(stateOfWorker({ work: [], seen_ms_ago: 1_000 }), 'idle')
   assert.equal(stateOfWorker({ work: [], seen_ms_ago: 1e6 }), 'silent')
 })
