@@ -16,6 +16,7 @@ import {
 } from '@heddle/core/testing'
 import { startServer, type Server } from '../src/server.ts'
 import { cancel, fetchResult, submit } from './support/http.ts'
+import { reach } from '../../core/test/kernel/until.ts'
 
 /** Every job is acknowledged, so that the journal has its rows; its end is asked for without waiting. */
 class ServerDriver implements AttemptsDriver {
@@ -88,11 +89,12 @@ class ServerDriver implements AttemptsDriver {
   }
 
   async #ended(handle: string): Promise<JobEnd> {
-    for (;;) {
-      const { status, body } = await fetchResult(this.#server, handle, 0, 'wait=0').reply
-      if (status === 200) return { state: 'succeeded', value: body['result'] }
-      if (status !== 202) return { state: 'failed', message: body.error!.message }
-    }
+    const { status, body } = await reach(
+      () => fetchResult(this.#server, handle, 0, 'wait=0').reply,
+      (reply) => reply.status !== 202,
+    )
+    if (status === 200) return { state: 'succeeded', value: body['result'] }
+    return { state: 'failed', message: body.error!.message }
   }
 
   async #rows(handle: string): Promise<string[]> {

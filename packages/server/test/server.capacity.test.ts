@@ -5,7 +5,7 @@ import { startServer } from '../src/server.ts'
 import * as threadJobs from './jobs/fixtures/thread-jobs.ts'
 import { cancel, compute, quiet } from './support/http.ts'
 import { Gate } from './support/gates.ts'
-import { until } from './support/until.ts'
+import { until } from '../../core/test/kernel/until.ts'
 
 test('jobs on the loop wait for each other only at the door: eight run at a time with two threads', async () => {
   const gate = new Gate('waits')

@@ -5,7 +5,7 @@ import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { startServer } from '../src/server.ts'
 import { call } from './support/client.ts'
-import { until } from './support/until.ts'
+import { until } from '../../core/test/kernel/until.ts'
 
 /**
  * Holds up the loop until the process has had a processor for this many milliseconds: the time in which the machine had

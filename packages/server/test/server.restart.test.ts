@@ -12,7 +12,7 @@ import { startServer, type Server, type ServerLimits, type ServerLog } from '../
 import { begin, call } from './support/client.ts'
 import { Gate } from './support/gates.ts'
 import { told } from './support/told.ts'
-import { until } from './support/until.ts'
+import { until } from '../../core/test/kernel/until.ts'
 
 /** A store that outlives servers. */
 class Place implements Disposable {

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
 import { openPeople, startServer, type Server } from '@heddle/server'
+import { reach, until } from '../../core/test/kernel/until.ts'
 import { Worker, type WorkerEvent } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 
@@ -107,17 +108,16 @@ test('S133 B1: the leases of a blocked user end on a server that did not block i
     await people.audit({ ...audited, action: 'user blocked', target: 'ann' })
     const since = performance.now()
     let closed: Record<string, number> = {}
-    while (closed['blocked'] === undefined) {
+    await until(async () => {
       const { body } = await ask(server, '/fleet/summary', submitToken)
       closed = (body['closed'] ?? closed) as Record<string, number>
-      if (performance.now() - since > 60_000) break
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+      return closed['blocked'] !== undefined || performance.now() - since > 60_000
+    })
     assert.ok(closed['blocked']! >= 1, JSON.stringify(closed))
-    let refused = await ask(server, '/fleet/version', workerToken, { protocol: [1] })
-    while (refused.status !== 401 && performance.now() - since < 60_000) {
-      refused = await ask(server, '/fleet/version', workerToken, { protocol: [1] })
-    }
+    const refused = await reach(
+      () => ask(server, '/fleet/version', workerToken, { protocol: [1] }),
+      ({ status }) => status === 401 || performance.now() - since > 60_000,
+    )
     assert.deepEqual(
       [refused.status, (refused.body['error'] as { code: string } | undefined)?.code],
       [401, 'account_blocked'],
@@ -126,14 +126,13 @@ test('S133 B1: the leases of a blocked user end on a server that did not block i
     const { why, exitCode } = await end
     assert.deepEqual([why, exitCode], ['refused', 3])
     const campaign = `/campaigns/${String(created.body['id'])}`
-    let shown = await ask(server, campaign, submitToken)
     // A caller is remembered for a second, so its worker may have claimed once more after the first check for blocks.
     // The next check ends that lease too. A busy server says so, and clients ask again.
-    const isOver = (): boolean => shown.body['open'] === 5 && shown.body['workers'] === 0
-    while (!isOver() && performance.now() - since < 60_000) {
-      await new Promise((resolve) => setImmediate(resolve))
-      shown = await ask(server, campaign, submitToken)
-    }
+    const shown = await reach(
+      () => ask(server, campaign, submitToken),
+      ({ body: { open, workers } }) =>
+        (open === 5 && workers === 0) || performance.now() - since > 60_000,
+    )
     assert.equal(shown.status, 200, JSON.stringify(shown.body))
     assert.deepEqual([shown.body['open'], shown.body['workers']], [5, 0])
   })

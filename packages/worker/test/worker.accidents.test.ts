@@ -9,6 +9,7 @@ import { openStore } from '@heddle/core/lowlevel'
 import { openKeeper, openPostgres } from '@heddle/test-servers'
 import { readClosedLeases } from '../../server/src/campaigns/records.ts'
 import { fleetTables } from '../../server/src/fleet/tables.ts'
+import { reach } from '../../core/test/kernel/until.ts'
 import { Worker, type CampaignUnits } from '../src/index.ts'
 import { ServerProcess } from './support/server-process.ts'
 
@@ -116,17 +117,15 @@ test('S133 C6 L3: work continues through every accident, and each unit is counte
 
 /** Asks again while the two servers share the shards between them. */
 async function create(server: ServerProcess): Promise<string> {
-  for (;;) {
-    const { id, error } = await server.post<Created>('/campaigns', {
-      name: 'accidents',
-      job: 'unit',
-      units,
-      outcomes: ['done'],
-      stale_ms: 600_000,
-    })
-    if (id !== undefined) return id
-    assert.equal(error?.retryable, true, error?.message)
-  }
+  const spec = { name: 'accidents', job: 'unit', units, outcomes: ['done'], stale_ms: 600_000 }
+  const { id } = await reach(
+    () => server.post<Created>('/campaigns', spec),
+    ({ id: made, error }) => {
+      if (made === undefined) assert.equal(error?.retryable, true, error?.message)
+      return made !== undefined
+    },
+  )
+  return id!
 }
 
 interface Created {
@@ -139,10 +138,6 @@ async function reached(
   ask: () => Promise<{ readonly done?: number; readonly total?: unknown }>,
   all: number,
 ): Promise<void> {
-  for (;;) {
-    const { done, total } = await ask()
-    if (done !== all) continue
-    assert.deepEqual(total, [all])
-    return
-  }
+  const { total } = await reach(ask, ({ done }) => done === all)
+  assert.deepEqual(total, [all])
 }

@@ -9,6 +9,7 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openPeople, startServer, type Server } from '@heddle/server'
+import { reach } from '../../core/test/kernel/until.ts'
 import * as jobs from './fixtures/jobs.ts'
 
 const script = fileURLToPath(new URL('./fixtures/work.ts', import.meta.url))
@@ -90,10 +91,10 @@ test('P6: a campaign that three processes of two owners cannot start ends with t
       readonly phase: string
       readonly ended?: { readonly why: string; readonly detail?: string }
     }
-    let shown: Shown
-    do {
-      shown = await ask<Shown>(server, `/campaigns/${id}`, ann.user)
-    } while (shown.phase !== 'ended')
+    const shown = await reach(
+      () => ask<Shown>(server, `/campaigns/${id}`, ann.user),
+      ({ phase }) => phase === 'ended',
+    )
     assert.equal(shown.ended?.why, 'cannot_start', JSON.stringify(shown))
     assert.match(shown.ended.detail ?? '', /no ink/)
   })
@@ -112,11 +113,13 @@ test('W5: a process that fails in three campaigns of two owners gets no more, an
     interface Summary {
       readonly list: readonly { readonly why_idle?: string; readonly leases: unknown[] }[]
     }
-    let why: string | undefined
-    do {
-      const { list } = await ask<Summary>(server, '/fleet/summary?workers=10', ann.user)
-      why = list[0]?.why_idle
-    } while (why?.startsWith('this worker failed in') !== true)
-    assert.match(why, /^this worker failed in 3 campaigns of different owners; repair it/)
+    const { list } = await reach(
+      () => ask<Summary>(server, '/fleet/summary?workers=10', ann.user),
+      (summary) => summary.list[0]?.why_idle?.startsWith('this worker failed in') === true,
+    )
+    assert.match(
+      list[0]!.why_idle!,
+      /^this worker failed in 3 campaigns of different owners; repair it/,
+    )
   })
 })

@@ -3,19 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
 import { openDatabase } from '@heddle/test-servers'
+import { reach } from '../../core/test/kernel/until.ts'
 import { Worker, type CampaignUnits, type WorkerEvent } from '../src/index.ts'
 import { ServerProcess } from './support/server-process.ts'
 
 interface Health {
   readonly cluster: { readonly shards: number }
-}
-
-/** Asks again and again: each question takes a turn of the server. */
-async function reach<T>(ask: () => Promise<T>, isReached: (found: T) => boolean): Promise<T> {
-  for (;;) {
-    const found = await ask()
-    if (isReached(found)) return found
-  }
 }
 
 /** Both servers have half of the shards: a campaign stays where it is created. */

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { job } from '@heddle/core'
 import { startServer, type Server } from '@heddle/server'
+import { reach } from '../../core/test/kernel/until.ts'
 import { Worker } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 import { BadProxy } from './support/bad-proxy.ts'
@@ -47,11 +48,7 @@ async function get<T>({ url }: Server, route: string): Promise<T> {
 
 /** Asks until it is so. */
 async function until<T>(server: Server, route: string, isSo: (body: T) => boolean): Promise<T> {
-  for (;;) {
-    const body = await get<T>(server, route)
-    if (isSo(body)) return body
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  return reach(() => get<T>(server, route), isSo)
 }
 
 async function create(server: Server, body: object): Promise<string> {

@@ -10,6 +10,7 @@ import {
   type StartedJob,
   type VirtualClock,
 } from '@heddle/core/testing'
+import { reach } from '../../core/test/kernel/until.ts'
 import { AttemptsFleet } from './support/attempts-fleet.ts'
 
 interface Body {
@@ -69,11 +70,12 @@ class ServedDriver implements AttemptsDriver {
   }
 
   async #ended(handle: string): Promise<JobEnd> {
-    for (;;) {
-      const { status, body } = await this.#ask('GET', `/results/${handle}/0?wait=0`)
-      if (status === 200) return { state: 'succeeded', value: body.result }
-      if (status !== 202) return { state: 'failed', message: body.error!.message }
-    }
+    const { status, body } = await reach(
+      () => this.#ask('GET', `/results/${handle}/0?wait=0`),
+      (answer) => answer.status !== 202,
+    )
+    if (status === 200) return { state: 'succeeded', value: body.result }
+    return { state: 'failed', message: body.error!.message }
   }
 
   async #rows(handle: string): Promise<string[]> {

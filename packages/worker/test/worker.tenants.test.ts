@@ -6,6 +6,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { Graph } from '@heddle/core'
 import { openPeople, startServer, type Server } from '@heddle/server'
+import { reach } from '../../core/test/kernel/until.ts'
 import { Worker } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 
@@ -101,10 +102,7 @@ async function claim(server: Server, id: string, token: string, wait = 0): Promi
 
 /** Asks until there is an answer that is not undefined. */
 async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found !== undefined) return found
-  }
+  return (await reach(look, (found) => found !== undefined))!
 }
 
 test('W9: a job that waits for a worker is offered to workers of its tenant only', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
 import { startServer } from '@heddle/server'
+import { until } from '../../core/test/kernel/until.ts'
 import { Worker, type CampaignUnits, type WorkerEvent } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 import { BadProxy } from './support/bad-proxy.ts'
@@ -57,9 +58,7 @@ test('S141 S144 K1: 500, 502 in HTML, 503 and resets are repeated, the lease con
     },
   })
   const watchBeats = async (): Promise<void> => {
-    while (!proxy.seen.includes('/fleet/beat passed on')) {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+    await until(() => proxy.seen.includes('/fleet/beat passed on'))
     beaten.resolve()
   }
   const end = await worker.run()

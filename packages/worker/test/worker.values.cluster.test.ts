@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Graph, run } from '@heddle/core'
 import { startServer, type Server } from '@heddle/server'
 import { openDatabase } from '@heddle/test-servers'
+import { until } from '../../core/test/kernel/until.ts'
 import { Worker } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 
@@ -20,7 +21,7 @@ test('C6 J5: 70 MB go to a worker that talks to another server', async () => {
     startServer({ jobs, store, port: 0, threads: 1, limits: { loopGap: Infinity } })
   await using one = await start()
   await using two = await start()
-  while ((await shardsOf(one)) !== 128 || (await shardsOf(two)) !== 128);
+  await until(async () => (await shardsOf(one)) === 128 && (await shardsOf(two)) === 128)
   const worker = new Worker({ server: two.url, jobs })
   const end = worker.run()
   const data = new Uint8Array(70_000_000)

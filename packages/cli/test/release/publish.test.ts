@@ -15,10 +15,10 @@ import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { startFaultProxy, startVerdaccio, type Verdaccio } from '@heddle/release/testing'
+import { until } from '../../../core/test/kernel/until.ts'
 import { Program, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 
@@ -218,7 +218,7 @@ for (const [signal, code, version] of [
     const args = ['release', 'publish', '--registry', proxy.url, '--no-smoke']
     using program = new Program(args, { cwd: ws.root })
     await program.printed(/upload +@cli\/a: upload 1/)
-    while (clock.pending === 0) await setImmediate()
+    await until(() => clock.pending > 0)
     program.process.kill(signal)
     await program.printed(new RegExp(`cancelling \\(${signal}\\)`))
     await clock.advance(3_000)

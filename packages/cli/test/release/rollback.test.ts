@@ -6,6 +6,7 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { holdLock } from '@heddle/core/lowlevel'
 import { startFaultProxy, startVerdaccio, type Verdaccio } from '@heddle/release/testing'
+import { until } from '../../../core/test/kernel/until.ts'
 import { Program, runProgram } from '../support/program.ts'
 
 let registry: Verdaccio
@@ -95,7 +96,7 @@ test('B3 a release that was killed in an upload that the registry accepted can b
   const args = ['release', 'publish', '--registry', proxy.url, '--no-smoke']
   using program = new Program(args, { cwd: single.root })
   await program.printed(/upload 1 of/)
-  while (!(await fetch(`${registry.url}/back-three/1.0.0`)).ok);
+  await until(async () => (await fetch(`${registry.url}/back-three/1.0.0`)).ok)
   program.process.kill('SIGKILL')
   await program.ended()
   const status = await single.run('status', registry.url)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
 import { openJournal } from '@heddle/core/lowlevel'
+import { until } from '../../../core/test/kernel/until.ts'
 import { cleanEnv, fixture, launcher } from '../support/program.ts'
 import { Pty, whyNoTerminal, type PtyOptions } from '../support/pty.ts'
 import { Stage } from '../support/stage.ts'
@@ -264,12 +265,8 @@ for (const [name, env, flags] of [
 /** Waits until the signal has arrived in the run. There is no terminal left that could say so. */
 async function draining(address: string): Promise<void> {
   await using journal = await openJournal(address)
-  for (;;) {
-    const { runs } = await journal.list({ limit: 1 })
-    if (runs[0]!.state === 'draining') return
-    // Another process writes the journal: there is no event to wait for.
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+  // Another process writes the journal: there is no event to wait for.
+  await until(async () => (await journal.list({ limit: 1 })).runs[0]!.state === 'draining')
 }
 
 test(

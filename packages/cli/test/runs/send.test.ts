@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../../core/test/kernel/until.ts'
 import { fixture, Program, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 
@@ -14,7 +15,9 @@ function answerOf(stdout: string): Answer {
 
 /** Waits until the journal has it: a row of a wait is written after the output of the run. */
 async function shown(pattern: RegExp, options: { cwd: string }): Promise<void> {
-  while (!pattern.test((await runProgram(['runs', 'show', 'last'], options)).stdout));
+  await until(async () =>
+    pattern.test((await runProgram(['runs', 'show', 'last'], options)).stdout),
+  )
 }
 
 test('G9: a job that waits for a signal gets it from another process, also one that was sent while none ran it', async () => {

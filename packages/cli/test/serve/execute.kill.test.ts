@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '@heddle/core/lowlevel'
+import { until } from '../../../core/test/kernel/until.ts'
 import { Stage } from '../support/stage.ts'
 import { Served } from './kit.ts'
 
@@ -33,7 +34,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
         }
         for (let i = 0; i < done; i++) {
           // The next one starts when the one before is done, and says so a little later.
-          while (stage.starts.length <= i) await served.get('/healthz')
+          await until(() => stage.starts.length > i)
           const name = stage.starts[i]!
           await stage.finish(name)
           await served.get(`/results/${handles.get(name)}/0?wait=600000`)
@@ -66,7 +67,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
       const after = stage.starts.slice(before.length)
       assert.equal(new Set(after).size, after.length)
       // A drain would leave an acknowledgement of the first life that has not got its turn yet, and say so with 1.
-      while (await hasComputations(again)) continue
+      await until(async () => !(await hasComputations(again)))
       again.kill('SIGTERM')
       assert.equal(await again.program.ended(), 0)
 

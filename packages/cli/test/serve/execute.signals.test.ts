@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { until } from '../../../core/test/kernel/until.ts'
 import { Stage } from '../support/stage.ts'
 import { serve, Served, type Reply } from './kit.ts'
 
@@ -46,11 +47,11 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 
 /** Asks until this many are queued. */
 async function queued(served: Served, count: number): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const { body } = await served.get('/healthz')
     const { prepare } = body['queues'] as { prepare: { queued: number } }
-    if (prepare.queued === count) return
-  }
+    return prepare.queued === count
+  })
 }
 
 test(
@@ -82,10 +83,7 @@ test(
     await stage.started('a')
     const callers = Array.from({ length: 100 }, (_, index) => served.post(waiting, `b${index % 5}`))
     await queued(served, 5)
-    for (;;) {
-      const { body } = await served.get('/healthz')
-      if (body['requests'] === 101) break
-    }
+    await until(async () => (await served.get('/healthz')).body['requests'] === 101)
     served.kill('SIGTERM')
     for (const { status, headers, body } of await Promise.all([running, ...callers])) {
       assert.equal(status, 503)

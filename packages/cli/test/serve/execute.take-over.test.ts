@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import { reach } from '../../../core/test/kernel/until.ts'
 import { Stage } from '../support/stage.ts'
 import { fixture, Served, type Reply } from './kit.ts'
 
@@ -15,11 +16,11 @@ after(() => postgres[Symbol.asyncDispose]())
 
 /** A machine that is busy may not connect to its database in time, and says so: the client asks again. */
 async function answered(ask: () => Promise<Reply>): Promise<Reply> {
-  for (;;) {
-    const reply = await ask()
-    if (reply.status < 300) return reply
-    assert.equal(reply.status, 503, JSON.stringify(reply.body))
-  }
+  return reach(ask, ({ status, body }) => {
+    if (status < 300) return true
+    assert.equal(status, 503, JSON.stringify(body))
+    return false
+  })
 }
 
 test(

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { until } from '../../../core/test/kernel/until.ts'
 
 export class Stage implements AsyncDisposable {
   readonly folder: string = mkdtempSync(path.join(os.tmpdir(), 'heddle-cli-'))
@@ -73,14 +74,13 @@ export class Stage implements AsyncDisposable {
   /** Waits until a process has ended. */
   async gone(pid: number): Promise<void> {
     // There is no event for the end of a process that is not our child.
-    for (;;) {
+    await until(() => {
       try {
-        process.kill(pid, 0)
+        return !process.kill(pid, 0)
       } catch {
-        return
+        return true
       }
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+    })
   }
 
   /** Waits until the job has started, then lets it end: with an error if one is given. */

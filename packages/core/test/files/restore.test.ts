@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { isError } from '../../src/errors.ts'
 import { recover, RestoreRegistry } from '../../src/files/restore.ts'
+import { until } from '../kernel/until.ts'
 import { interceptFiles, Program } from './support.ts'
 import { names, originals, Tree } from './tree.ts'
 
@@ -363,7 +364,7 @@ test('close() restores everything, also a change under way, and refuses new chan
   await registry.change(tree.file(names[0]), 'first')
   const second = registry.change(tree.file(names[1]), 'second')
   // The reservation is made after the first check of the file: wait until it counts.
-  while (registry.stats().changed < 2) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => registry.stats().changed === 2)
   const closed = registry.close()
   await assert.rejects(registry.change(tree.file(names[2]), 'third'), (error) =>
     isError(error, 'HDL_CLOSED'),

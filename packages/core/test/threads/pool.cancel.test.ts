@@ -15,9 +15,9 @@ import {
   createPool,
   learnShort,
   release,
-  until,
   waitStarted,
 } from './fixtures/support.ts'
+import { until } from '../kernel/until.ts'
 
 test('S56: a synchronous job sees the token at its next check; its result is discarded', async () => {
   await using made = createPool({ threads: 1 })

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isError } from '../../src/errors.ts'
-import {
-  createFlags,
-  createPool,
-  learnShort,
-  release,
-  until,
-  waitStarted,
-} from './fixtures/support.ts'
+import { createFlags, createPool, learnShort, release, waitStarted } from './fixtures/support.ts'
+import { until } from '../kernel/until.ts'
 
 const crashes = [
   { how: 'process.exit()', job: 'exit', input: 3, cause: /exited with code 3/ },

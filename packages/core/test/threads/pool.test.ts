@@ -11,9 +11,9 @@ import {
   learnShort,
   module,
   release,
-  until,
   waitStarted,
 } from './fixtures/support.ts'
+import { until } from '../kernel/until.ts'
 
 test('a job runs in a thread and its result comes back', async () => {
   await using made = createPool({ threads: 2 })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { HeddleError, isError } from '../../src/errors.ts'
-import { createFlags, createKernel, createPool, until, waitStarted } from './fixtures/support.ts'
+import { createFlags, createKernel, createPool, waitStarted } from './fixtures/support.ts'
+import { until } from '../kernel/until.ts'
 
 const megabyte = 2 ** 20
 

@@ -11,6 +11,7 @@ import { VirtualClock } from '@heddle/core/testing'
 import { startFaultProxy } from '../../src/testing/fault-proxy.ts'
 import { startVerdaccio } from '../../src/testing/verdaccio.ts'
 import { Lease, type LeaseOptions } from '../../src/lock/lease.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import { Monorepo } from '../support/monorepo.ts'
 import { outcomesOf, publishManifests } from '../support/publish.ts'
 
@@ -77,11 +78,6 @@ const name = (root: string): string => path.basename(root)
 
 const git = (cwd: string, ...args: string[]): string =>
   execFileSync('git', args, { cwd, encoding: 'utf8', stdio: 'pipe' })
-
-/** Waits for what real processes do, without letting virtual time pass. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await setImmediate()
-}
 
 test('E1 if two clones take the lease at once, one gets it; it is released', async () => {
   using repo = new Monorepo({ packages: { a: [] } })

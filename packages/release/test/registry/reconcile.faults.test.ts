@@ -11,7 +11,7 @@ import type { FaultRule } from '../../src/testing/fault-rules.ts'
 import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
 import type { VisibleAfter } from '../../src/testing/visibility.ts'
 import { packNpm, scratch } from '../support/packed.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import { inVirtualTime, largest, virtualKernel } from '../support/virtual-time.ts'
 
 let verdaccio: Verdaccio

@@ -8,7 +8,7 @@ import { npmRegistry } from '../../src/registry/npm/npm-registry.ts'
 import { waitInstallable, waitVisible, type Visibility } from '../../src/registry/visible.ts'
 import { ModelRegistry, paperPackage } from '../support/model-registry.ts'
 import { startStub } from '../support/servers.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import { virtualKernel } from '../support/virtual-time.ts'
 
 const half = { next: () => 0.5 }

@@ -7,7 +7,7 @@ import { seededRandom } from '@heddle/core/lowlevel'
 import { startFaultProxy } from '../../src/testing/fault-proxy.ts'
 import { startVerdaccio } from '../../src/testing/verdaccio.ts'
 import { Monorepo } from '../support/monorepo.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 const packages = 30
 /** Each kill starts a new process: this many are enough to hit every stage. */

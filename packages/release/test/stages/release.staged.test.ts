@@ -10,6 +10,7 @@ import type { ReleaseOptions } from '../../src/stages/options.ts'
 import { publishRelease } from '../../src/stages/release.ts'
 import { startFaultProxy } from '../../src/testing/fault-proxy.ts'
 import { readWorkspace } from '../../src/workspace/read-workspace.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import { Monorepo } from '../support/monorepo.ts'
 import { startStagingRegistry, type StagingRegistry } from '../support/staging-registry.ts'
 
@@ -82,9 +83,7 @@ test('an approval that happened and was not written down is found by the next re
   using repo = new Monorepo({ packages: { a: [], b: ['a'] } })
   const giveUp = new AbortController()
   const first = publish(repo, proxy.url, { signal: giveUp.signal })
-  while (!posts(server).some((path) => path.endsWith('/approve'))) {
-    await new Promise((next) => setImmediate(next))
-  }
+  await until(() => posts(server).some((path) => path.endsWith('/approve')))
   giveUp.abort()
   assert.equal((await first).isCancelled, true)
   const again = await publish(repo, proxy.url)

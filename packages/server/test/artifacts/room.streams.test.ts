@@ -13,6 +13,7 @@ import { runInNewContext } from 'node:vm'
 import { job } from '@heddle/core'
 import { startServer, type Server } from '../../src/server.ts'
 import { call } from '../support/client.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import { beatOf } from '../fleet/http-kit.ts'
 import { hold, type Held } from './kit.ts'
 import { Large, megabyte } from './large.ts'
@@ -98,7 +99,7 @@ test('S69: a client that leaves during an upload leaves its lease unchanged, and
     await large.send(request, 10)
     request.destroy()
     // Until the server has seen that the connection is gone, it has the file and the connection.
-    while ((await openFiles()) > before);
+    await until(async () => (await openFiles()) <= before)
     assert.deepEqual((await beatOf(server, held)).body['lost'], [])
     const { body } = await call(server, `/artifacts/${held.campaign}`)
     const names = (body['artifacts'] as { readonly name: string }[]).map(({ name }) => name)

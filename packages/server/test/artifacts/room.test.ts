@@ -8,6 +8,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
 import { startServer, type Server } from '../../src/server.ts'
+import { reach, until } from '../../../core/test/kernel/until.ts'
 import { hold, sha256, target, upload, type Held } from './kit.ts'
 
 const jobs = [job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)]
@@ -84,19 +85,21 @@ test('D1: an upload that was cut continues where it was; one without its lease i
     request.write(bytes.subarray(0, 80_000))
     const ask = async (): Promise<number> =>
       ((await (await fetch(server.url + route)).json()) as { received?: number }).received ?? 0
-    while ((await ask()) === 0);
+    await until(async () => (await ask()) > 0)
     request.destroy()
     // Until the server has seen that the connection is gone, the upload is busy.
-    let received = 0
-    let rest: Response
-    do {
-      received = await ask()
-      rest = await fetch(`${server.url}${route}&start=${received}`, {
-        method: 'PUT',
-        headers: { 'content-type': 'application/octet-stream' },
-        body: bytes.subarray(received),
-      })
-    } while (rest.status === 409)
+    const { received, rest } = await reach(
+      async () => {
+        const start = await ask()
+        const answer = await fetch(`${server.url}${route}&start=${start}`, {
+          method: 'PUT',
+          headers: { 'content-type': 'application/octet-stream' },
+          body: bytes.subarray(start),
+        })
+        return { received: start, rest: answer }
+      },
+      (tried) => tried.rest.status !== 409,
+    )
     assert.ok(received > 0 && received <= 80_000, `${received} bytes were received`)
     assert.equal(rest.status, 201)
     const address = `${server.url}/artifacts/${held.campaign}/cut`

@@ -11,7 +11,8 @@ import { callerHeader, forwardHeader } from '../../src/cluster/forward.ts'
 import { startServer, type Server } from '../../src/server.ts'
 import { call, type Reply } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
-import { clusterOf, reach, startPair } from './support/two-servers.ts'
+import { reach } from '../../../core/test/kernel/until.ts'
+import { clusterOf, startPair } from './support/two-servers.ts'
 
 let postgres: TestDatabase
 before(async () => {

@@ -9,7 +9,8 @@ import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import type { Server } from '../../src/server.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
-import { clusterOf, reach, startPair } from './support/two-servers.ts'
+import { reach } from '../../../core/test/kernel/until.ts'
+import { clusterOf, startPair } from './support/two-servers.ts'
 
 let postgres: TestDatabase
 before(async () => {

@@ -10,7 +10,8 @@ import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { startServer, type Server } from '../../src/server.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
-import { clusterOf, reach } from './support/two-servers.ts'
+import { reach } from '../../../core/test/kernel/until.ts'
+import { clusterOf } from './support/two-servers.ts'
 
 let postgres: TestDatabase
 before(async () => {

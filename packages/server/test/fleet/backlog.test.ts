@@ -12,6 +12,7 @@ import {
 } from '../../src/fleet/backlog.ts'
 import { startServer } from '../../src/server.ts'
 import { call } from '../support/client.ts'
+import { reach } from '../../../core/test/kernel/until.ts'
 import { makeWorld } from './kit.ts'
 
 const none: Backlog = { waitingJobs: 0, openUnits: 0, leases: 0, waitingClaims: 0 }
@@ -76,13 +77,14 @@ test('the view of deploy/fleet-backlog.sql sums the rows of all servers', async 
   try {
     const view = new URL('../../../../deploy/fleet-backlog.sql', import.meta.url)
     await client.query(await readFile(view, 'utf8'))
-    for (;;) {
-      const { rows } = await client.query('SELECT * FROM heddle.fleet_backlog')
-      const [row] = rows as Record<string, string>[]
-      if (row!['open_units'] !== '500' || row!['waiting_jobs'] !== '1') continue
-      assert.deepEqual([row!['servers'], row!['leases'], row!['idle_workers']], ['1', '0', '0'])
-      break
-    }
+    const row = await reach(
+      async () => {
+        const { rows } = await client.query('SELECT * FROM heddle.fleet_backlog')
+        return (rows as Record<string, string>[])[0]!
+      },
+      (found) => found['open_units'] === '500' && found['waiting_jobs'] === '1',
+    )
+    assert.deepEqual([row['servers'], row['leases'], row['idle_workers']], ['1', '0', '0'])
   } finally {
     await client.end()
   }

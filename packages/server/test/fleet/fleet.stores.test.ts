@@ -10,7 +10,8 @@ import { jobLeaseSaved, jobLeaseTable } from '../../src/fleet/job-records.ts'
 import type { Lease } from '../../src/fleet/lease.ts'
 import { fleetTables } from '../../src/fleet/tables.ts'
 import { callOf } from './kit.ts'
-import { insist, StoreServer, turn } from './store-server.ts'
+import { until } from '../../../core/test/kernel/until.ts'
+import { insist, StoreServer } from './store-server.ts'
 
 const allShards = Array.from({ length: 256 }, (_, shard) => shard)
 
@@ -147,7 +148,7 @@ const cases: readonly RoleCase[] = [
       })
       assert.deepEqual(await database.tables.ofShards(jobLeaseTable, allShards), [])
       first.thaw()
-      while (first.shards.ownership.stats().shards === 256) await turn()
+      await until(() => first.shards.ownership.stats().shards < 256)
       assert.throws(
         () => first.room.fleet.update(callOf(lease), { sequence: 3, done: 15, result: [0, 0, 15] }),
         { code: 'HDL_NOT_OWNER' },

@@ -14,7 +14,7 @@ import { startServer, type Server, type ServerOptions } from '../../src/server.t
 import { upload } from '../artifacts/kit.ts'
 import { begin, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
-import { until } from '../support/until.ts'
+import { reach, until } from '../../../core/test/kernel/until.ts'
 import { beatOf, claimAs, emptyOf, holdAs, type HttpLease } from './http-kit.ts'
 
 const play = job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)
@@ -84,10 +84,7 @@ test('S93: a claim that waits when the drain begins is answered at once, and not
 })
 
 async function waitsFor(server: Server, claims: number): Promise<void> {
-  for (;;) {
-    const { body } = await call(server, '/fleet/summary')
-    if (body['waiting'] === claims) return
-  }
+  await until(async () => (await call(server, '/fleet/summary')).body['waiting'] === claims)
 }
 
 test('S48: a server with all the waiting claims that it takes says "busy" and when to come back, not "no work"', async () => {
@@ -224,8 +221,10 @@ test('S88: the deadline of the request ends the job on its worker', async () => 
   const headers = { 'x-deadline-ms': '300' }
   const { reply } = begin(server, '/jobs/play?wait=60000', { body: 1, headers })
   await until(() => server.stats().registry.active === 1)
-  let held: HttpLease | undefined
-  while (held === undefined) held = await holdAs(server, 'worker-1').catch(() => undefined)
+  const held = (await reach(
+    () => holdAs(server, 'worker-1').catch(() => undefined),
+    (lease) => lease !== undefined,
+  ))!
   assert.deepEqual((await beatOf(server, held)).body['stop'], [])
   await clock.advance(300)
   const { status, body } = await reply

@@ -5,6 +5,7 @@ import { Shards, systemKernel, type OpenStore, type StoreDatabase } from '@heddl
 import { openFleetRoom, type FleetRoom } from '../../src/fleet/room.ts'
 import type { FleetJobs } from '../../src/fleet/fleet-jobs.ts'
 import type { Lease } from '../../src/fleet/lease.ts'
+import { nextLook, until } from '../../../core/test/kernel/until.ts'
 import { callOf } from './kit.ts'
 
 const shardsOfAll = 256
@@ -42,7 +43,7 @@ export class StoreServer implements AsyncDisposable {
   static async open(store: StoreDatabase): Promise<StoreServer> {
     const server = new StoreServer(store)
     await server.room.start()
-    while (server.shards.ownership.stats().shards < shardsOfAll) await turn()
+    await until(() => server.shards.ownership.stats().shards === shardsOfAll)
     await server.room.campaigns.waitRead()
     await server.jobs.waitRead()
     return server
@@ -126,20 +127,16 @@ class Wire {
   }
 }
 
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
-
 /** Retries like a worker, while the failure may pass. */
 export async function insist<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     try {
       return await call()
     } catch (error) {
       const mayPass = isError(error, 'HDL_NOT_OWNER') || isError(error, 'HDL_STORE_FAILED')
       const isUnsure = error instanceof Error && error.message.includes('not sure of its shards')
       if (!mayPass && !isUnsure) throw error
-      await turn()
+      await nextLook(looks)
     }
   }
 }

@@ -6,7 +6,7 @@ import { startServer } from '../../src/index.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { cancel, compute, quiet, waiting } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 /** The machine may hold up the loop: that is a cause of its own, and server.loop.test.ts is about it. */
 const loopGap = Infinity

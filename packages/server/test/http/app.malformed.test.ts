@@ -5,7 +5,7 @@ import { job } from '@heddle/core'
 import { startServer } from '../../src/index.ts'
 import { compute, quiet } from '../support/http.ts'
 import { malformed, problemOf, sendMalformed } from '../support/malformed.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 const echo = job({ name: 'echo' }, (input: unknown) => input)
 

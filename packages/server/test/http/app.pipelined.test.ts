@@ -6,7 +6,7 @@ import { startServer, type Server } from '../../src/index.ts'
 import { Wire, head } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { quiet } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 interface Answer {
   readonly status: number

@@ -7,7 +7,7 @@ import { startServer } from '../../src/index.ts'
 import { Wire, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { quiet } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 const echo = job({ name: 'echo' }, (input: unknown) => input)
 

@@ -9,6 +9,7 @@ import { Graph, job } from '@heddle/core'
 import type { Server } from '../../src/server.ts'
 import { Gate } from '../support/gates.ts'
 import { askAs, readAs, withTenants, type Answer, type Asked } from '../support/tenants.ts'
+import { reach, until } from '../../../core/test/kernel/until.ts'
 
 const render = job({ name: 'render', place: 'fleet', module: import.meta.url }, (n: number) => n)
 
@@ -76,9 +77,12 @@ async function makeThings(server: Server, work: Gate): Promise<Things> {
   const { run: ended } = await make<{ run: string }>('/runs', { graph: 'report' })
   // The first waits for its approval, the second has ended: both have left their file.
   for (const run of [open, ended]) {
-    while ((await listOf(server, run)).length === 0);
+    await until(async () => (await listOf(server, run)).length > 0)
   }
-  while ((await readAs<{ outcome: string }>(server, 'a', `/runs/${ended}`)).outcome === 'running');
+  await reach(
+    () => readAs<{ outcome: string }>(server, 'a', `/runs/${ended}`),
+    ({ outcome }) => outcome !== 'running',
+  )
   const { id: schedule } = await make<{ id: string }>('/schedules', {
     name: 'nightly',
     cron: '0 3 1 1 *',

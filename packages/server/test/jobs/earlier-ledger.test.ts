@@ -14,7 +14,7 @@ import { openJournal, systemKernel } from '@heddle/core/lowlevel'
 import { EarlierLedger } from '../../src/jobs/earlier-ledger.ts'
 import { startServer } from '../../src/server.ts'
 import { call } from '../support/client.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 const fixture = path.join(import.meta.dirname, 'fixtures/acknowledged-as-runs.db.gz')
 

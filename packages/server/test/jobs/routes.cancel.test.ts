@@ -5,7 +5,7 @@ import { startServer } from '../../src/index.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { cancel, compute, fetchResult, quiet, submit, waiting } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 const id = (name: string): { headers: Record<string, string> } => ({
   headers: { 'x-request-id': name },

@@ -9,7 +9,7 @@ import { checkAccess } from '../../src/http/caller.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { compute, fetchResult, quiet, submit, waiting } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 type Listed = Readonly<Record<string, unknown>>
 

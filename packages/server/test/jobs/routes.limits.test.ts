@@ -13,7 +13,7 @@ import {
 import { begin, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { compute, fetchResult, quiet, submit, waiting } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 interface Timed extends AsyncDisposable {
   readonly server: Server

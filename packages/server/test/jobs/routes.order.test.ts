@@ -5,7 +5,7 @@ import { job } from '@heddle/core'
 import { serveJob, startServer, type ItemInput } from '../../src/index.ts'
 import { Gate } from '../support/gates.ts'
 import { cancel, compute, quiet, submit } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import { doubles, spins } from './fixtures/thread-jobs.ts'
 
 const oneSlot = { loop: 1 }

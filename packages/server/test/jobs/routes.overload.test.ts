@@ -5,7 +5,7 @@ import { startServer, type Server } from '../../src/index.ts'
 import { Wire, begin, call, head } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { cancel, compute, fetchResult, quiet, submit } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 /** Submits until the door closes; returns how many were taken. */
 async function fill(server: Server, query = ''): Promise<number> {

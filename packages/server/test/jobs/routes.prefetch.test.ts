@@ -9,7 +9,7 @@ import { serveJob, startServer, type Server, type ServerLimits } from '../../src
 import { Gate } from '../support/gates.ts'
 import { compute, quiet } from '../support/http.ts'
 import { call } from '../support/client.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 const whole = 100
 

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { job, type InputSchema } from '@heddle/core'
 import { serveJob, startServer, type ItemInput } from '../../src/index.ts'
 import { compute, quiet, submit } from '../support/http.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import { schemaDoubles } from './fixtures/thread-jobs.ts'
 
 type Validate = InputSchema<{ amount: number }>['~standard']['validate']
@@ -92,7 +93,7 @@ test('a schema that takes time: its answer counts, and a client that leaves ends
   await answerAll(right)
   assert.deepEqual((await right.reply).body['result'], 1)
   const left = compute(server, 'pay', { amount: 1 })
-  while (answers.length === 0) await new Promise((done) => setImmediate(done))
+  await until(() => answers.length > 0)
   left.request.destroy()
   await quiet(server)
 })

@@ -5,7 +5,7 @@ import { serveJob, startServer } from '../../src/index.ts'
 import { begin, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { compute, fetchResult, long, quiet, submit, waiting } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 test('S8 S12 two that are the same at once: both answered alike, computed once, found again later', async () => {
   const gate = new Gate<{ a: number; b: number }>('plot')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { startServer } from '../../src/index.ts'
 import { call } from '../support/client.ts'
 import { cancel, compute, quiet, submit, waiting } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import * as jobs from './fixtures/thread-jobs.ts'
 
 test('S54 a job that exits or throws in its thread: only that one fails, with 500, and others finish', async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { serveJob, type ItemInput } from '../../src/index.ts'
 import { Bench } from '../support/bench.ts'
 import { Gate } from '../support/gates.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 function stages(total: number) {
   const load = new Gate('load')

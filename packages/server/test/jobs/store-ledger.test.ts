@@ -13,6 +13,7 @@ import { StoreLedger } from '../../src/jobs/store-ledger.ts'
 import { JobHistory } from '../../src/jobs/job-history.ts'
 import { jobTable } from '../../src/jobs/job-table.ts'
 import type { AcknowledgedWork, LedgerEntry } from '../../src/jobs/ledger.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 const kernel = systemKernel
 const double = job({ name: 'double' }, (n: number) => n * 2)
@@ -100,7 +101,7 @@ async function setUpWith(failures: Error[], ...handles: string[]) {
     handOver: () => undefined,
   })
   await shards.start()
-  while (ledger.setAside().length < handles.length) await new Promise(setImmediate)
+  await until(() => ledger.setAside().length === handles.length)
   return {
     store,
     ledger,
@@ -111,11 +112,6 @@ async function setUpWith(failures: Error[], ...handles: string[]) {
       await store[Symbol.asyncDispose]()
     },
   }
-}
-
-/** Turns of the loop until something holds. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise(setImmediate)
 }
 
 test('L4: a job that was set aside is listed with its tenant, and runs again when it is retried', async () => {

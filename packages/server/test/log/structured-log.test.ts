@@ -4,7 +4,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { job } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import {
@@ -18,7 +17,7 @@ import { StructuredLog, withoutSecrets } from '../../src/log/structured-log.ts'
 import { Wire, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { cancel, compute, quiet, submit } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
@@ -274,7 +273,7 @@ test('G3 a log that is written faster than its file drops lines, counts them and
   const { dropped } = log.stats()
   assert.ok(dropped > 0, JSON.stringify(log.stats()))
   // There is room again when the buffer was written.
-  while (!(await readFile(to, 'utf8')).includes('"dropped":')) await turn()
+  await until(async () => (await readFile(to, 'utf8')).includes('"dropped":'))
   await log.stop()
   const lines = (await readFile(to, 'utf8')).trimEnd().split('\n')
   const told = lines

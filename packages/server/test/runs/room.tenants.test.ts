@@ -5,6 +5,7 @@ import { Graph, job } from '@heddle/core'
 import { connect } from '../../src/client/index.ts'
 import type { Server } from '../../src/server.ts'
 import { readAs, withTenants } from '../support/tenants.ts'
+import { reach } from '../../../core/test/kernel/until.ts'
 
 const note = job({ name: 'note' }, () => 'noted')
 
@@ -29,10 +30,10 @@ const start = (server: Server, tenant: string, more: object = {}): Promise<Start
   readAs<Started>(server, tenant, '/runs', { body: { graph: 'graph', ...more } })
 
 async function endOf(server: Server, tenant: string, run: string): Promise<void> {
-  for (;;) {
-    const { outcome } = await readAs<{ outcome: string }>(server, tenant, `/runs/${run}`)
-    if (outcome === 'succeeded') return
-  }
+  await reach(
+    () => readAs<{ outcome: string }>(server, tenant, `/runs/${run}`),
+    ({ outcome }) => outcome === 'succeeded',
+  )
 }
 
 test('N3: the same key of two tenants names two runs, and each tenant sees the key that it chose', async () => {

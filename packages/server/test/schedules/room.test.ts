@@ -7,6 +7,7 @@ import { Graph, job } from '@heddle/core'
 import { connect, type Client, type ScheduleInfo } from '../../src/client/index.ts'
 import { schedule } from '../../src/schedules/schedule.ts'
 import { startServer } from '../../src/server.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 const note = job({ name: 'note' }, (input: unknown) => input)
 
@@ -28,11 +29,6 @@ async function serve(t: TestContext, jobs: Record<string, unknown> = exported): 
     await rm(folder, { recursive: true, force: true })
   })
   return connect({ url: server.url })
-}
-
-/** Asks again until the answer is yes. */
-async function until(ask: () => Promise<boolean>): Promise<void> {
-  while (!(await ask()));
 }
 
 const code = (wanted: string) => (error: { code: string }) => error.code === wanted

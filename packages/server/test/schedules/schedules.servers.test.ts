@@ -5,7 +5,8 @@ import { Graph, job } from '@heddle/core'
 import { openDatabase } from '@heddle/test-servers'
 import { connect } from '../../src/client/index.ts'
 import { startServer, type Server } from '../../src/server.ts'
-import { clusterOf, reach } from '../cluster/support/two-servers.ts'
+import { clusterOf } from '../cluster/support/two-servers.ts'
+import { reach } from '../../../core/test/kernel/until.ts'
 
 /** Which server has run which due time: the title of a scheduled run names it. */
 const ran: string[] = []

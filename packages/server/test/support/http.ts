@@ -1,7 +1,7 @@
 /** What tests of routes say to a server. */
 import type { Server } from '../../src/server.ts'
 import { begin, call, type Call, type Reply } from './client.ts'
-import { until } from './until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 export interface SubmitOptions {
   /** In the form of an address: `wait=1000&slot=left`. */

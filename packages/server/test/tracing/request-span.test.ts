@@ -13,7 +13,7 @@ import { serveJob, startServer, type Server } from '../../src/index.ts'
 import { call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { compute, quiet, submit, waiting } from '../support/http.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 import { traced, tracedItem } from './fixtures/traced-jobs.ts'
 
 const exporter = new InMemorySpanExporter()

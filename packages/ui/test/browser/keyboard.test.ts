@@ -1,6 +1,7 @@
 /** What the other files do by mouse, by keyboard only: no click, no field that is filled from outside. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../../core/test/kernel/until.ts'
 import { openPage, pressBoth, tabTo } from './browser.ts'
 import { openServed } from './served.ts'
 
@@ -126,11 +127,11 @@ test('by keyboard only: the theme, the live updates and the panel of keys', asyn
   await page.keyboard.press('u')
   await page.locator('.live', { hasText: 'Paused' }).waitFor()
   served.gates.open('fetch')
-  for (;;) {
+  await until(async () => {
     const answer = await fetch(`${served.url}/runs/${run}/nodes/fetch`)
     const { state } = (await answer.json()) as { state: string }
-    if (state === 'succeeded') break
-  }
+    return state === 'succeeded'
+  })
   assert.equal(await row.getByText('running').count(), 1)
   await page.keyboard.press('u')
   await row.getByText('succeeded').waitFor()

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { until } from '../../../core/test/kernel/until.ts'
 import { deliver } from '../../../server/test/ui/deliver.ts'
 import { examine } from './axe.ts'
 import { openPage, tabTo } from './browser.ts'
@@ -133,11 +134,11 @@ async function fill(served: Served) {
 
 /** Resolves when the last node of the run waits at its gate. */
 async function publishing({ url }: Served, run: string): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const answer = await fetch(`${url}/runs/${run}/nodes/publish`)
     const { state } = (await answer.json()) as { state: string }
-    if (state === 'running') return
-  }
+    return state === 'running'
+  })
 }
 
 interface View {

@@ -8,6 +8,7 @@ import { migrate, readVersion } from '../../../src/store/postgres/migrate.ts'
 import { openPostgresDatabase } from '../../../src/store/postgres/postgres-database.ts'
 import { migrations, schemaVersion } from '../../../src/store/postgres/schema.ts'
 import { write } from '../../../src/store/tables.ts'
+import { until } from '../../kernel/until.ts'
 
 let postgres: TestDatabase
 before(async () => {
@@ -75,10 +76,10 @@ test('C11: a migration that has to wait for a lock steps aside: older servers ke
     )
     const opening = openPostgresDatabase(address, { tables: [more] })
     const isWaiting = `SELECT count(*)::integer FROM pg_locks WHERE NOT granted AND relation = 'aside.r_desk_note'::regclass`
-    for (;;) {
+    await until(async () => {
       const [row] = await seen.call<[number]>('look', isWaiting)
-      if (row![0] > 0) break
-    }
+      return row![0] > 0
+    })
     await older.tables.change([write(notes, { id: '2', text: 'meanwhile' })])
     assert.equal((await older.tables.list(notes)).length, 2)
     await backup.call('end', 'COMMIT')

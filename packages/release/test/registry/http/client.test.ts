@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { isError } from '@heddle/core'
 import { HttpClient } from '../../../src/registry/http/client.ts'
 import { startStub } from '../../support/servers.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../../core/test/kernel/until.ts'
 import { virtualKernel } from '../../support/virtual-time.ts'
 
 test('scenario 93, HC1: 500 polls at once use no more sockets than configured', async () => {

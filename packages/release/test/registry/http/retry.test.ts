@@ -8,7 +8,7 @@ import { parseAnswer } from '../../../src/registry/http/answer.ts'
 import { HttpClient } from '../../../src/registry/http/client.ts'
 import { readWithRetry, requestWithRetry } from '../../../src/registry/http/retry.ts'
 import { startStub, type StubServer } from '../../support/servers.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../../core/test/kernel/until.ts'
 import { inVirtualTime, largest, virtualKernel } from '../../support/virtual-time.ts'
 
 /** Runs requests against a stub in virtual time, and says how long they took there. */

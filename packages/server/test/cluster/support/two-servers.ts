@@ -4,6 +4,7 @@ import type { ShareStats } from '@heddle/core/lowlevel'
 import type { AccessPolicy } from '../../../src/http/caller.ts'
 import { startServer, type Server, type ServerOptions } from '../../../src/server.ts'
 import { call } from '../../support/client.ts'
+import { reach } from '../../../../core/test/kernel/until.ts'
 
 export interface ClusterHealth {
   readonly shards: number
@@ -17,17 +18,6 @@ export interface ClusterHealth {
 
 export async function clusterOf(server: Server): Promise<ClusterHealth> {
   return (await call(server, '/healthz')).body['cluster'] as ClusterHealth
-}
-
-/** Asks again and again: each question takes a turn of the server. */
-export async function reach<T>(
-  ask: () => Promise<T>,
-  isReached: (found: T) => boolean,
-): Promise<T> {
-  for (;;) {
-    const found = await ask()
-    if (isReached(found)) return found
-  }
 }
 
 export interface PairOptions {

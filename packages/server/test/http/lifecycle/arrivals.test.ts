@@ -7,7 +7,7 @@ import { VirtualClock } from '@heddle/core/testing'
 import { startServer, type Server, type ServerLimits } from '../../../src/index.ts'
 import { Wire, begin, head } from '../../support/client.ts'
 import { quiet, submit } from '../../support/http.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../../core/test/kernel/until.ts'
 
 const echo = job({ name: 'echo' }, (input: unknown) => input)
 

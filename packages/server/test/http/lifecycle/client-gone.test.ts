@@ -10,7 +10,7 @@ import { allowHalfClosed, clientGone } from '../../../src/http/lifecycle/client-
 import { startServer, type Server } from '../../../src/server.ts'
 import { begin, call, head, Wire } from '../../support/client.ts'
 import { Gate } from '../../support/gates.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../../core/test/kernel/until.ts'
 
 const serve = (jobs: readonly unknown[]): Promise<Server> =>
   startServer({ jobs, port: 0, threads: 1, limits: { loop: 1 } })

@@ -8,7 +8,7 @@ import { Connections, customerOf } from '../../../src/http/lifecycle/connections
 import { Wire, call } from '../../support/client.ts'
 import { Gate } from '../../support/gates.ts'
 import { compute } from '../../support/http.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../../core/test/kernel/until.ts'
 
 const echo = job({ name: 'echo' }, (input: unknown) => input)
 

@@ -7,7 +7,7 @@ import { VirtualClock } from '@heddle/core/testing'
 import { startServer, type Server, type ServerOptions } from '../../../src/server.ts'
 import { begin, call, head, Wire, type Reply } from '../../support/client.ts'
 import { Gate } from '../../support/gates.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../../core/test/kernel/until.ts'
 
 const waiting = '/jobs/work?wait=600000'
 

@@ -12,7 +12,7 @@ import { startServer, type Server } from '../../../src/server.ts'
 import { Wire } from '../../support/client.ts'
 import { compute } from '../../support/http.ts'
 import { told } from '../../support/told.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../../core/test/kernel/until.ts'
 
 /** More than systems keep for a connection that is not read. */
 const large = 24 * 2 ** 20

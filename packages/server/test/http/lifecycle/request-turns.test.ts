@@ -7,7 +7,7 @@ import { job } from '@heddle/core'
 import { systemKernel, type Clock } from '@heddle/core/lowlevel'
 import { RequestTurns } from '../../../src/http/lifecycle/request-turns.ts'
 import { startServer } from '../../../src/server.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../../core/test/kernel/until.ts'
 
 /** Every request takes a millisecond; turns come when the test says so. */
 function stage(budget: number) {
