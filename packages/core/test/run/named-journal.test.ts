@@ -7,6 +7,7 @@ import { run } from '@heddle/core'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { useJournal } from '../../src/run/named-journal.ts'
+import { until } from '../kernel/until.ts'
 import { CountedGraph, temporaryFolder } from './kit.ts'
 
 test('one journal for all its users, open for a second after the last, then closed', async (t) => {
@@ -27,7 +28,7 @@ test('one journal for all its users, open for a second after the last, then clos
   const writers = path.join(folder, 'runs.db.writers')
   assert.equal(readdirSync(writers).length, 1)
   await clock.advance(1001)
-  while (readdirSync(writers).length > 0) await new Promise((turn) => setImmediate(turn))
+  await until(() => readdirSync(writers).length === 0)
 })
 
 test('runs at the same time and one after the other share a named journal', async (t) => {
@@ -59,12 +60,17 @@ test('a journal that is kept open does not keep the process alive, and is closed
     const at = performance.now()
     process.on('exit', () => console.log(performance.now() - at < 900))
   `
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--conditions=heddle-source', '--input-type=module', '-e', program, file],
-    { cwd: import.meta.dirname, encoding: 'utf8' },
-  )
-  assert.deepEqual([stdout, stderr], ['true\n', ''])
-  assert.equal(existsSync(`${file}-wal`), false)
-  assert.deepEqual(readdirSync(`${file}.writers`), [])
+  // On a machine with more work than processors the process itself can be late.
+  for (let tries = 10; tries > 0; tries--) {
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--conditions=heddle-source', '--input-type=module', '-e', program, file],
+      { cwd: import.meta.dirname, encoding: 'utf8' },
+    )
+    assert.equal(stderr, '')
+    assert.equal(existsSync(`${file}-wal`), false)
+    assert.deepEqual(readdirSync(`${file}.writers`), [])
+    if (stdout === 'true\n') return
+  }
+  assert.fail('every process ended after the time for which a journal is kept open')
 })

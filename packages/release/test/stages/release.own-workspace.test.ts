@@ -71,7 +71,8 @@ test(
       const folders = (await readdir(path.join(root, 'packages'))).map((name) => `packages/${name}`)
       // create-heddle is plain JavaScript.
       const built = folders.filter((each) => existsSync(path.join(root, each, 'tsconfig.json')))
-      await run(process.execPath, [tsc, '-b', ...built], { cwd: root })
+      // `npm run check` looks at the types.
+      await run(process.execPath, [tsc, '-b', '--noCheck', ...built], { cwd: root })
 
       await using registry = await startVerdaccio({ upstream })
       await using registries = await openRegistries({ folder: root, npm: registry.url, env: {} })
