@@ -20,14 +20,17 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { groupsOf, writeGroups } from './test-plan.ts'
 import { root, runNpm, runTool } from './tool.ts'
 
 const home = path.join(root, 'scripts/node22')
 const output = path.join(root, '.node22')
 
 export interface Node22Options {
-  /** Files of packages/core, from the root. */
-  readonly files: readonly string[]
+  /** Files that have a process of their own, from the root. */
+  readonly alone: readonly string[]
+  /** Files that share one with others of their package. */
+  readonly shared: readonly string[]
   readonly concurrency: number
   /** Milliseconds for a file. */
   readonly timeout: number
@@ -44,13 +47,22 @@ export interface Node22Result {
 
 /** Runs those of the files that are tests of core. */
 export async function testOnNode22(options: Node22Options): Promise<Node22Result> {
-  const files = options.files.filter(isCoreTest)
+  const alone = options.alone.filter(isCoreTest)
+  const shared = options.shared.filter(isCoreTest)
   const nothing = { ok: true, counts: new Map<string, number>() }
-  if (files.length === 0) return { ...nothing, skipped: 'none of the files is a test of core' }
+  if (alone.length + shared.length === 0)
+    return { ...nothing, skipped: 'none of the files is a test of core' }
   const found = await installNode22()
   if ('missing' in found) return { ...nothing, skipped: found.missing }
   await compile()
-  return runTests(found.node, files, options)
+  // Not below node_modules, where `node --test` looks for no tests.
+  const groups = writeGroups(groupsOf(shared), path.join(output, 'groups'))
+  const programs = groups.map((program) => path.relative(output, program))
+  const result = await runTests(found.node, [...alone, ...programs], options)
+  // Each of these files is a suite.
+  const suites = result.counts.get('suites') ?? 0
+  if (suites >= shared.length || options.namePatterns.length > 0) return result
+  throw new Error(`${shared.length - suites} of ${shared.length} files were not run on Node 22`)
 }
 
 function isCoreTest(file: string): boolean {

@@ -91,9 +91,14 @@ export const longFiles: Readonly<Record<string, number>> = {
 /** How many files share a process at most: their imports stay in memory, and a crash ends all of them. */
 const mostInGroup = 24
 
+/** `packages/core` of a file in it. */
+export function packageOf(file: string): string {
+  return file.split('/').slice(0, 2).join('/')
+}
+
 /** Files of one package, which import the same modules, that share a process. */
 export function groupsOf(files: readonly string[]): string[][] {
-  const packages = Map.groupBy(files, (file) => file.split('/').slice(0, 2).join('/'))
+  const packages = Map.groupBy(files, packageOf)
   return [...packages.values()].flatMap((own) => {
     const count = Math.ceil(own.length / mostInGroup)
     return Array.from({ length: count }, (_, n) => own.filter((_file, at) => at % count === n))
@@ -101,15 +106,15 @@ export function groupsOf(files: readonly string[]): string[][] {
 }
 
 /** One for each run: another run in the same checkout must not remove the programs of this one. */
-const folder = path.join(root, 'node_modules/.cache/test-groups', String(process.pid))
+const ownFolder = path.join(root, 'node_modules/.cache/test-groups', String(process.pid))
 
-/** Writes a program for each group and returns their paths. They are removed when this process ends. */
-export function writeGroups(groups: readonly (readonly string[])[]): string[] {
-  mkdirSync(folder, { recursive: true })
+/** Writes a program for each group and returns their paths, in the same order. They are removed when this process ends. */
+export function writeGroups(groups: readonly (readonly string[])[], folder = ownFolder): string[] {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const shared = pathToFileURL(path.join(root, 'scripts/test-shared.mjs')).href
   return groups.map((files, n) => {
-    const program = path.join(folder, `${n + 1}.test.mjs`)
+    const program = path.join(folder, packageOf(files[0]!), `${n + 1}.test.mjs`)
+    mkdirSync(path.dirname(program), { recursive: true })
     const list = JSON.stringify(files, null, 2)
     writeFileSync(
       program,

@@ -4,13 +4,13 @@
  * After each file nothing of it may be left: open resources, listeners of the process, changed globals, environment or
  * folder. Anything left is a failure of this file, so that no other one is blamed for it (docs/decisions/0595).
  */
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import process from 'node:process'
 import { after, before, suite } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 
-const root = path.dirname(import.meta.dirname)
+const require = createRequire(import.meta.url)
 
 /** Milliseconds in which resources can finish closing, on a busy machine too. */
 const grace = 30_000
@@ -67,14 +67,23 @@ async function expectNothingLeft(first) {
   }
 }
 
+/** The files, from the working folder. */
 export function runShared(files) {
+  const root = process.cwd()
   for (const file of files) {
-    suite(file, async () => {
+    suite(file, () => {
       let first
       before(() => {
         first = snapshot()
       })
-      await import(pathToFileURL(path.join(root, file)).href)
+      // In one step: `node:test` does not know any more which suite is meant after a promise (test-watch.mjs).
+      const unloaded = snapshot()
+      require(path.join(root, file))
+      // Libraries have globals of their own, which stay with them.
+      const changed = differences(unloaded, snapshot()).filter(
+        (each) => !each.startsWith('global '),
+      )
+      if (changed.length > 0) throw new Error(`Loading the file changes\n  ${changed.join('\n  ')}`)
       // The last hook of the file.
       after(() => expectNothingLeft(first))
     })

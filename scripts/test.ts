@@ -7,7 +7,7 @@
  * Files of pure tests share processes; after each file it is checked that nothing is left of it (scripts/test-plan.ts). With
  * `--quick` only these run. With `--isolate` every file has a process of its own: when a file fails only beside others.
  */
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -16,7 +16,8 @@ import { spec, type TestEvent } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
 import { provideTestPostgres } from '@heddle/test-servers'
 import { testOnNode22 } from './node22.ts'
-import { groupsOf, longFiles, ownProcessReason, writeGroups } from './test-plan.ts'
+import { processorSeconds } from './processor-seconds.ts'
+import { groupsOf, longFiles, ownProcessReason, packageOf, writeGroups } from './test-plan.ts'
 import { root } from './tool.ts'
 
 const patterns = [
@@ -79,9 +80,16 @@ if (files.length === 0) {
 // Test processes are short: most of their time is compiling the same files again.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile')
 
+if (values.isolate) process.env['HEDDLE_TEST_PROMISES'] = 'followed'
+
+const reportFile = path.join(root, `node_modules/.cache/test-report-${process.pid}.jsonl`)
+mkdirSync(path.dirname(reportFile), { recursive: true })
+process.env['HEDDLE_TEST_REPORT'] = reportFile
+
 process.chdir(root)
 const started = performance.now()
-const concurrency = Number(values.concurrency ?? os.availableParallelism())
+// One more than processors: some of the files wait.
+const concurrency = Number(values.concurrency ?? os.availableParallelism() + 1)
 const namePatterns = values['test-name-pattern'] ?? []
 
 /** The counts end the output, also after a long list of failures: they are kept back until then. */
@@ -168,30 +176,52 @@ async function testThere(): Promise<boolean> {
   console.log('\nCore on the oldest supported Node')
   // Node 22 applies the limit to whole files.
   const timeout = 5 * testTimeout
-  const result = await testOnNode22({ files: found, concurrency, timeout, namePatterns })
+  const files22 = { alone: [...alone.keys()], shared }
+  const result = await testOnNode22({ ...files22, concurrency, timeout, namePatterns })
   if (result.skipped !== undefined) console.log(`ℹ node22 skipped: ${result.skipped}`)
   for (const [name, value] of result.counts) count(name, value)
   return result.ok
 }
 
-/** Seconds of processors that this process and its children have used; undefined where the system does not say so. */
-function processorSeconds(): number | undefined {
-  try {
-    const [, text = ''] = readFileSync('/proc/self/stat', 'utf8').split(') ')
-    // utime, stime, cutime and cstime of proc(5), in hundredths of a second.
-    const ticks = text.split(' ').slice(11, 15).map(Number)
-    return ticks.reduce((sum, each) => sum + each, 0) / 100
-  } catch {
-    return undefined
-  }
+/** What a test process says about itself when it ends (scripts/test-watch.mjs). */
+interface Cost {
+  /** A test file, or a program for several. */
+  readonly program: string
+  readonly node: string
+  /** Seconds of a processor, with those of the programs that it started and waited for. */
+  readonly seconds: number
 }
 
-/** The ten files that took longest, and the files that a quick run left out. */
+function readCosts(): readonly Cost[] {
+  if (!existsSync(reportFile)) return []
+  const lines = readFileSync(reportFile, 'utf8').trim().split('\n')
+  // The last run can be looked at file by file.
+  renameSync(reportFile, path.join(root, 'node_modules/.cache/test-report.jsonl'))
+  return lines.map((line) => JSON.parse(line) as Cost)
+}
+
+/** The files that took longest, what each package cost, and what a quick run left out. */
 function report(): void {
-  const slowest = [...measured].toSorted((a, b) => b[1] - a[1]).slice(0, 10)
-  if (measured.size > 10) console.log('\nThe slowest files, in seconds')
-  for (const [file, milliseconds] of measured.size > 10 ? slowest : []) {
-    console.log(`${(milliseconds / 1000).toFixed(1).padStart(8)}  ${file}`)
+  const costs = readCosts()
+  const ofFile = new Map(costs.map(({ program, node, seconds }) => [program + node, seconds]))
+  const slowest = [...measured].toSorted((a, b) => b[1] - a[1]).slice(0, 20)
+  if (measured.size > 20) {
+    console.log('\nThe files that took longest: seconds, and seconds of a processor')
+    for (const [file, milliseconds] of slowest) {
+      const cost = ofFile.get(file + process.version)?.toFixed(1) ?? ''
+      console.log(`${(milliseconds / 1000).toFixed(1).padStart(8)}${cost.padStart(8)}  ${file}`)
+    }
+    console.log('\nSeconds of a processor')
+    const sums = new Map<string, number>()
+    for (const { program, node, seconds } of costs) {
+      const [, group] = /(\w+\/[\w-]+)\/\d+\.test\.mjs$/.exec(program) ?? []
+      const where = node === process.version ? '' : ` on Node ${node.slice(1)}`
+      const what = (group === undefined ? packageOf(program) : `${group}, shared`) + where
+      sums.set(what, (sums.get(what) ?? 0) + seconds)
+    }
+    for (const [what, seconds] of [...sums].toSorted((a, b) => b[1] - a[1])) {
+      console.log(`${seconds.toFixed(1).padStart(8)}  ${what}`)
+    }
   }
   if (!values.quick) return
   const reasons = Object.entries(Object.groupBy(alone.values(), (reason) => reason))

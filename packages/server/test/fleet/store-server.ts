@@ -5,7 +5,7 @@ import { Shards, systemKernel, type OpenStore, type StoreDatabase } from '@heddl
 import { openFleetRoom, type FleetRoom } from '../../src/fleet/room.ts'
 import type { FleetJobs } from '../../src/fleet/fleet-jobs.ts'
 import type { Lease } from '../../src/fleet/lease.ts'
-import { nextLook, until } from '../../../core/test/kernel/until.ts'
+import { nextCheck, until } from '../../../core/test/kernel/until.ts'
 import { callOf } from './kit.ts'
 
 const shardsOfAll = 256
@@ -129,14 +129,14 @@ class Wire {
 
 /** Retries like a worker, while the failure may pass. */
 export async function insist<T>(call: () => Promise<T>): Promise<T> {
-  for (let looks = 1; ; looks++) {
+  for (let checks = 1; ; checks++) {
     try {
       return await call()
     } catch (error) {
       const mayPass = isError(error, 'HDL_NOT_OWNER') || isError(error, 'HDL_STORE_FAILED')
       const isUnsure = error instanceof Error && error.message.includes('not sure of its shards')
       if (!mayPass && !isUnsure) throw error
-      await nextLook(looks)
+      await nextCheck(checks)
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Job } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock, type OpenAttempts } from '@heddle/core/testing'
 import { startServer, type Server } from '@heddle/server'
-import { nextLook } from '../../../core/test/kernel/until.ts'
+import { nextCheck } from '../../../core/test/kernel/until.ts'
 import { Worker, type WorkerEvent } from '../../src/index.ts'
 
 /** The clock of the server leaps: what takes real time, such as the answer to an offer, must not be late by it. */
@@ -88,14 +88,14 @@ export class AttemptsFleet implements AsyncDisposable {
 
   /** Waits until the worker has reported every ended attempt and has begun every waiting one. */
   async arrived(): Promise<void> {
-    for (let looks = 1; ; looks++) {
+    for (let checks = 1; ; checks++) {
       const { began, ended, accepted, reported } = this.#counts
       const response = await fetch(`${this.server.url}/fleet/summary`)
       const { jobs_waiting: waiting, offered } = (await response.json()) as Summary
       const isQuiet = reported >= ended && began >= accepted && waiting === 0 && offered === 0
       if (isQuiet && ended === this.#counts.ended && accepted === this.#counts.accepted) return
       await this.clock.settle()
-      await nextLook(looks)
+      await nextCheck(checks)
     }
   }
 
