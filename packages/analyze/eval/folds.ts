@@ -12,7 +12,7 @@ const seed = 'heddle-folds-1'
 const count = 4
 
 /** Cases of these folds have been read: they are developed on. The others are seen by their score only. */
-export const readFolds: readonly number[] = [0, 1, 2, 3, 5, 6]
+export const readFolds: readonly number[] = [0, 1, 2, 3, 5, 6, 9]
 
 export function repositoryOf(one: Case): string {
   return one.repo ?? one.npm.slice(0, one.npm.lastIndexOf('@'))
@@ -30,15 +30,22 @@ export function dealFolds(cases: readonly Case[]): ReadonlyMap<string, number> {
   return folds
 }
 
-/** Folds 5 to 8, of the repositories whose cases are commits. */
-export function dealCommitFolds(
-  cases: readonly { readonly repo: string }[],
-): ReadonlyMap<string, number> {
-  const names = [...new Set(cases.map(({ repo }) => repo))]
+interface Dealt {
+  readonly repo: string
+  /** Of commits that were added later: dealt by a hash of the repository before any of them was opened. */
+  readonly fold?: number
+}
+
+/** Folds 5 to 8, of the repositories whose cases are commits; cases that were added later name theirs. */
+export function dealCommitFolds(cases: readonly Dealt[]): ReadonlyMap<string, number> {
+  const folds = new Map<string, number>()
+  for (const { repo, fold } of cases) if (fold !== undefined) folds.set(repo, fold)
+  const names = [...new Set(cases.map(({ repo }) => repo))].filter((name) => !folds.has(name))
   const dealt = names
     .map((name) => ({ name, hash: hashOf(name, 'heddle-folds-2') }))
     .sort((a, b) => (a.hash < b.hash ? -1 : 1))
-  return new Map(dealt.map(({ name }, index) => [name, (index % count) + 1 + count]))
+  for (const [index, { name }] of dealt.entries()) folds.set(name, (index % count) + 1 + count)
+  return folds
 }
 
 function hashOf(name: string, salt = seed): string {

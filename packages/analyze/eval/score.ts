@@ -41,6 +41,8 @@ export interface Place {
 export interface CommitCase {
   readonly id: string
   readonly repo: string
+  /** Of a commit that was added later. */
+  readonly fold?: number
   readonly before: string
   readonly after: string
   /** The package in a repository of several. */
