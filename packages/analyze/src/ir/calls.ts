@@ -4,21 +4,34 @@
  * The order inside one call: object, arguments, effects on a container, the call itself, callbacks
  * that run before it returns. Callbacks that run later are entered from where this region ends.
  */
-import type { CallExpression, Expression, NewExpression, Node } from 'oxc-parser'
+import type {
+  AssignmentExpression,
+  CallExpression,
+  Expression,
+  NewExpression,
+  Node,
+} from 'oxc-parser'
 import { roleOf, startsMany } from './callbacks.ts'
 import { containerEffects } from './containers.ts'
 import { lowerHelper } from './downlevel.ts'
 import { lowerExpression } from './expressions.ts'
 import { lowerExternalEffect } from './externals.ts'
 import { noChecks } from './graph.ts'
+import { givenBy } from './given-functions.ts'
 import { guardOf } from './guard-calls.ts'
 import type { HostLowering } from './host.ts'
 import { inlineInto } from './inline.ts'
+import { prototypeExtension } from './legacy-classes.ts'
 import { isFunctionNode, keyName, namesAfterRoot, noNames, rootNameOf, unwrap } from './nodes.ts'
 import type { AnyFunction } from './nodes.ts'
 import type { Callee, CallbackRole, CallbackUse, CallSite, FunctionUnit } from './program.ts'
 import { answered, combine, unknown } from './values.ts'
 import type { Value } from './values.ts'
+
+interface Span {
+  readonly start: number
+  readonly end: number
+}
 
 interface Target {
   readonly callee: Callee
@@ -30,7 +43,7 @@ interface Target {
 export function lowerCall(cx: HostLowering, node: CallExpression, isAwaited = false): Value {
   let callee = unwrap(node.callee)
   if (callee.type === 'SequenceExpression') callee = unwrap(callee.expressions.at(-1)!)
-  const helped = lowerHelper(cx, node, callee)
+  const helped = lowerHelper(cx, node, callee) ?? prototypeExtension(cx, node)
   if (helped !== undefined) return helped
   if (callee.type === 'MemberExpression') {
     const name = keyName(callee.property, callee.computed)
@@ -82,6 +95,7 @@ function lowerCallOf(
     const use = { ...one, role }
     result = runCallback(cx, site, use, result, guard?.op === 'scoped' ? guard : undefined)
   }
+  if (guard === undefined) result = runReferences(cx, site, target, args, values, result)
   if (guard?.op === 'acquire') cx.emit({ ...guard, op: 'acquire', ...spanOf(cx, node) })
   return result
 }
@@ -132,6 +146,8 @@ function emitCall(cx: HostLowering, site: CallSite, object: Value): void {
 interface InlineFunction {
   readonly index: number
   readonly node: AnyFunction
+  /** Start of the argument, when the function has a name and is written elsewhere. */
+  readonly at?: number
 }
 
 interface Arguments {
@@ -148,7 +164,10 @@ function lowerArguments(cx: HostLowering, args: readonly Node[]): Arguments {
   for (let index = 0; index < args.length; index++) {
     const arg = args[index]!
     const inner = arg.type === 'SpreadElement' ? arg.argument : (arg as Expression)
+    const given = inner.type === 'Identifier' ? givenBy(cx, inner.name) : undefined
     if (isFunctionNode(inner)) functions.push({ index, node: inner })
+    else if (given !== undefined)
+      functions.push({ index, node: given.node as AnyFunction, at: inner.start })
     else values[index] = lowerExpression(cx, inner)
   }
   return { values, functions }
@@ -288,7 +307,8 @@ function runCallback(
   const isMany = use.role === 'sync' && use.node.async && startsMany(site.name)
   const role = isMany ? 'sync-async' : use.role
   const unit = callbackUnit(cx, use.node, role)
-  addCallback(site, { index: use.index, unit, role })
+  const { at } = use
+  addCallback(site, { index: use.index, unit, role, ...(at !== undefined && { at }) })
   if (role === 'sync') {
     const before = cx.current
     const entry = cx.inLoop(() => cx.block())
@@ -317,8 +337,9 @@ function runCallback(
   const end = cx.block()
   cx.current = entry
   const joins = role === 'later' ? [site] : []
-  cx.suspend('continuation', site.start, Math.min(site.end, use.node.start), joins)
-  const span = { owner: cx.unit, start: site.start, end: use.node.start }
+  const handedOver = at ?? Math.min(site.end, use.node.start)
+  cx.suspend('continuation', site.start, handedOver, joins)
+  const span = { owner: cx.unit, start: site.start, end: handedOver }
   if (guard !== undefined) cx.emit({ ...guard, op: 'acquire', isScoped: true, ...span })
   // `(error, answer) => …`: a branch of the callback depends on the result of the call.
   const answer = role === 'later' ? answered({ ...result, calls: [site] }) : unknown
@@ -381,15 +402,10 @@ function lowerContinuation(
 }
 
 /** `.then(this.load)`: the function is called when we get here. */
-function callByReference(cx: HostLowering, node: CallExpression, values: readonly Value[]): void {
+function callByReference(cx: HostLowering, node: Span, values: readonly Value[]): void {
   for (const value of values) {
     const { unit, location } = value
-    const callee: Callee | undefined =
-      unit !== undefined
-        ? { kind: 'unit', unit }
-        : location?.scope === 'instance' && location.class !== undefined && location.depth === 1
-          ? { kind: 'method', class: location.class, path: [location.field], isSuper: false }
-          : undefined
+    const callee = referenced(value)
     if (callee === undefined) continue
     const name = unit?.name ?? location?.field ?? ''
     const site = newSite(cx, node, { callee, object: unknown, name }, [], false)
@@ -398,6 +414,76 @@ function callByReference(cx: HostLowering, node: CallExpression, values: readonl
     site.isJoined = true
     cx.suspend('call', node.start, node.end, [site])
   }
+}
+
+/** Resolves a value to the function it refers to: `load`, `this.load`, `this.load.bind(this)`. */
+function referenced({ unit, location }: Value): Callee | undefined {
+  if (unit !== undefined) return { kind: 'unit', unit }
+  return location?.scope === 'instance' && location.class !== undefined && location.depth === 1
+    ? { kind: 'method', class: location.class, path: [location.field], isSuper: false }
+    : undefined
+}
+
+/**
+ * Adds the calls of functions that are passed by name and run later, as in `fs.stat(file, this.#onStat)` or
+ * `socket.on('close', onClose)`. They are entered from the end of this region, like callbacks that are written inline.
+ */
+function runReferences(
+  cx: HostLowering,
+  site: CallSite,
+  { name, objectText }: Target,
+  args: readonly Node[],
+  values: readonly Value[],
+  result: Value,
+): Value {
+  let answer = result
+  for (const [index, value] of values.entries()) {
+    if (!isOwnFunction(value)) continue
+    const role = roleOf(name, objectText, values[0]?.literal === 'string')
+    if (role === 'sync' || role === 'guarded' || role === 'request') continue
+    // Only the last argument of an unknown function is taken for a callback.
+    if (role === 'later' && index !== values.length - 1) continue
+    const entry = cx.laterEntry()
+    const before = cx.current
+    const end = cx.block()
+    const joins = role === 'later' ? [site] : []
+    cx.current = entry
+    cx.suspend('continuation', site.start, args[index]!.start, joins)
+    callByReference(cx, args[index]!, [value])
+    cx.link(cx.current, end)
+    cx.current = before
+    if (role === 'later') answer = { ...answer, tail: end, isTailOptional: true }
+  }
+  return answer
+}
+
+/** The value is a method of a class of this file, or a function that another function declares. */
+function isOwnFunction({ unit, location }: Value): boolean {
+  if (unit !== undefined) return unit.parent !== undefined && unit.parent.kind !== 'module'
+  if (location?.scope !== 'instance' || location.depth !== 1) return false
+  return location.class?.methods.get(location.field)?.kind === 'method'
+}
+
+/** `socket.onclose = () => …` is another way to write `socket.on('close', () => …)`. */
+export function lowerHandler(cx: HostLowering, node: AssignmentExpression): Value | undefined {
+  const { left, right } = node
+  if (left.type !== 'MemberExpression' || left.computed || !isFunctionNode(right)) return undefined
+  const name = keyName(left.property, false)
+  if (name === undefined || !/^on[a-z]+$/.test(name)) return undefined
+  const inner = unwrap(left.object)
+  // Exports and own fields with such a name are called by the users of this code.
+  if (inner.type === 'ThisExpression' || rootNameOf(inner) === 'exports') return undefined
+  const object = lowerExpression(cx, left.object)
+  if (object.instanceOf !== undefined) return undefined
+  const target: Target = {
+    callee: { kind: 'member', receiver: object, name },
+    object,
+    name,
+    objectText: '',
+  }
+  const site = newSite(cx, node, target, [unknown], false)
+  emitCall(cx, site, object)
+  return runCallback(cx, site, { index: 0, node: right, role: 'event' }, unknown, undefined)
 }
 
 /** `Promise.all([...])` and its relatives settle with their arguments. */

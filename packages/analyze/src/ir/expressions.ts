@@ -1,7 +1,7 @@
 /** Expressions: events in evaluation order, and the facts known about the result. */
 import type { Expression, Function as FunctionNode, ObjectExpression } from 'oxc-parser'
 import { assignPattern, kindOf, lowerTarget, readTarget, writeTarget } from './assignments.ts'
-import { lowerCall, lowerNew } from './calls.ts'
+import { lowerCall, lowerHandler, lowerNew } from './calls.ts'
 import { lowerClassExpression } from './classes.ts'
 import { decidePresence, lowerCondition } from './conditions.ts'
 import { exportedAssignment, prototypeAssignment } from './legacy-classes.ts'
@@ -348,7 +348,8 @@ function lowerYield(cx: HostLowering, node: Kind<'YieldExpression'>): Value {
 function lowerAssignment(cx: HostLowering, node: Kind<'AssignmentExpression'>): Value {
   const { operator } = node
   if (operator === '=') {
-    const special = prototypeAssignment(cx, node) ?? exportedAssignment(cx, node)
+    const special =
+      prototypeAssignment(cx, node) ?? exportedAssignment(cx, node) ?? lowerHandler(cx, node)
     if (special !== undefined) return special
     const left = node.left.type === 'MemberExpression' ? node.left.property : node.left
     const name =

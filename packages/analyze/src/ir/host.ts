@@ -34,12 +34,20 @@ export interface UnitOptions {
   readonly visibility?: FunctionUnit['visibility']
 }
 
+/** The place of the declaration of a function that is lowered where it is an argument. */
+export interface GivenFunction {
+  readonly scope: Scope
+  readonly thisValue: Value
+}
+
 /** The context of lowering a file, for its functions. */
 export interface FileLowering {
   readonly file: FileUnit
   readonly table: LocationTable
   /** Names that have a `.prototype` somewhere in the file. */
   readonly prototypes: ReadonlySet<string>
+  /** Names of variables that hold the prototype of one of them. */
+  readonly prototypeAliases: ReadonlyMap<string, string>
   /** Names of functions that the settings call guards: they run their callback alone. */
   readonly guards: ReadonlySet<string>
   /** Functions whose own code runs their callback at once. */
@@ -52,6 +60,12 @@ export interface FileLowering {
   newClass(name: string, start: number, end: number, superName?: string, scope?: Scope): ClassUnit
   /** Lowers the function as a host of its own, once everything around it is lowered. */
   enqueue(unit: FunctionUnit, scope: Scope, thisValue: Value): void
+  /** Lets a call lower the function; it becomes a host of its own when no call has done so. */
+  enqueueGiven(unit: FunctionUnit, scope: Scope, thisValue: Value): void
+  /** Whether a call has still to lower the function. */
+  isGiven(unit: FunctionUnit): boolean
+  /** Hands the place of such a function to the call that lowers it. */
+  takeGiven(unit: FunctionUnit): GivenFunction | undefined
   /** Lowers the initialisers of a class's fields, as part of its construction. */
   enqueueFields(
     owner: ClassUnit,

@@ -2,6 +2,7 @@
 import type { HostLowering } from './host.ts'
 import { assignPattern } from './assignments.ts'
 import { lowerExpression } from './expressions.ts'
+import { surroundings } from './given-functions.ts'
 import type { Block } from './graph.ts'
 import type { AnyFunction } from './nodes.ts'
 import type { FunctionUnit } from './program.ts'
@@ -19,9 +20,12 @@ export function inlineInto(
   exit: Block,
   handler: Block | undefined,
   argument: Value = unknown,
-  thisValue: Value = node.type === 'ArrowFunctionExpression' ? cx.frame.thisValue : unknown,
+  given?: Value,
 ): Value {
-  const scope = new Scope(cx.scope, unit)
+  const outer = surroundings(cx, unit)
+  const isArrow = node.type === 'ArrowFunctionExpression'
+  const thisValue = given ?? (isArrow ? outer.thisValue : unknown)
+  const scope = new Scope(outer.scope, unit)
   return cx.withFrame(
     {
       unit,

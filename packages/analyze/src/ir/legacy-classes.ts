@@ -1,9 +1,9 @@
 /** Assignments that declare: `X.prototype.m = function`, `exports.f = …`, `module.exports = …`. */
-import type { AssignmentExpression, Expression } from 'oxc-parser'
+import type { AssignmentExpression, CallExpression, Expression } from 'oxc-parser'
 import { lowerExpression } from './expressions.ts'
 import type { HostLowering } from './host.ts'
 import { isFunctionNode, keyName, unwrap } from './nodes.ts'
-import type { Exported } from './program.ts'
+import type { ClassUnit, Exported } from './program.ts'
 import type { Value } from './values.ts'
 import { unknown } from './values.ts'
 
@@ -17,7 +17,12 @@ export function prototypeAssignment(
   if (name === undefined) return undefined
   const object = unwrap(node.left.object)
   if (object.type === 'Identifier') {
-    return name === 'prototype' ? wholePrototype(cx, object.name, unwrap(node.right)) : undefined
+    if (name === 'prototype') return wholePrototype(cx, object.name, unwrap(node.right))
+    const owner = aliasedClass(cx, object.name)
+    const given = unwrap(node.right)
+    if (owner === undefined || !isFunctionNode(given)) return undefined
+    methodOf(cx, owner, name, given)
+    return unknown
   }
   if (
     object.type !== 'MemberExpression' ||
@@ -39,7 +44,36 @@ function method(
 ): void {
   const binding = cx.scope.find(className)
   if (binding === undefined) return
-  const owner = (binding.class ??= cx.file.newClass(className, 0, 0))
+  methodOf(cx, (binding.class ??= cx.file.newClass(className, 0, 0)), name, node)
+}
+
+/** `const proto = X.prototype`, and then `proto.m = function () {}`. */
+function aliasedClass(cx: HostLowering, name: string): ClassUnit | undefined {
+  const className = cx.file.prototypeAliases.get(name)
+  const binding = className === undefined ? undefined : cx.scope.find(className)
+  if (binding === undefined || className === undefined) return undefined
+  return (binding.class ??= cx.file.newClass(className, 0, 0))
+}
+
+/** `Object.assign(X.prototype, { m() {} })`, and what libraries call the same. */
+export function prototypeExtension(cx: HostLowering, node: CallExpression): Value | undefined {
+  if (cx.file.prototypes.size === 0) return undefined
+  const [first, ...parts] = node.arguments
+  if (first?.type !== 'MemberExpression' || keyName(first.property, false) !== 'prototype')
+    return undefined
+  const root = unwrap(first.object)
+  const methods = parts.filter((part) => part.type === 'ObjectExpression')
+  if (root.type !== 'Identifier' || methods.length === 0) return undefined
+  for (const part of methods) wholePrototype(cx, root.name, part)
+  return unknown
+}
+
+function methodOf(
+  cx: HostLowering,
+  owner: ClassUnit,
+  name: string,
+  node: Parameters<HostLowering['file']['unitOf']>[0],
+): void {
   const unit = cx.file.unitOf(node, cx.unit, {
     name: `prototype.${name}`,
     kind: 'method',

@@ -9,7 +9,7 @@ import type { ParsedFile } from '../frontend/parse.ts'
 import type { Diagnostic } from '../analysis.ts'
 import { lowerExpression } from './expressions.ts'
 import { HostLowering } from './host.ts'
-import type { FileLowering, UnitOptions } from './host.ts'
+import type { FileLowering, GivenFunction, UnitOptions } from './host.ts'
 import { declareParams, lowerBody } from './inline.ts'
 import { LocationTable } from './locations.ts'
 import { keyName } from './nodes.ts'
@@ -61,6 +61,7 @@ class LowerFile implements FileLowering {
   readonly file: FileUnit
   readonly table = new LocationTable()
   readonly prototypes: ReadonlySet<string>
+  readonly prototypeAliases: ReadonlyMap<string, string>
   readonly guards: ReadonlySet<string>
   readonly ownCallbacks: OwnCallbacks
   readonly sharedVariables: SharedVariables
@@ -68,6 +69,7 @@ class LowerFile implements FileLowering {
   readonly #classes = new Map<object, ClassUnit>()
   readonly #queue: Pending[] = []
   readonly #queued = new Set<FunctionUnit>()
+  readonly #given = new Map<FunctionUnit, GivenFunction>()
   readonly #diagnostics: Diagnostic[] = []
   readonly #annotations: { readonly end: number; readonly names: readonly string[] }[]
 
@@ -76,6 +78,7 @@ class LowerFile implements FileLowering {
     this.ownCallbacks = new OwnCallbacks(parsed.program)
     this.sharedVariables = new SharedVariables(parsed.program)
     this.prototypes = prototypesIn(parsed.text)
+    this.prototypeAliases = this.prototypes.size === 0 ? noAliases : aliasesIn(parsed.text)
     this.#annotations = annotationsOf(parsed)
     const file = {
       id: nextFile++,
@@ -99,7 +102,11 @@ class LowerFile implements FileLowering {
     hoistVars(parsed.program.body, scope)
     lowerStatements(cx, parsed.program.body)
     module.graph = cx.finish()
-    for (let at = 0; at < this.#queue.length; at++) this.#lowerPending(this.#queue[at]!)
+    for (let at = 0; at < this.#queue.length || this.#given.size > 0; at++) {
+      // Functions that no call has lowered are hosts of their own.
+      if (at === this.#queue.length) this.#enqueueAllGiven()
+      this.#lowerPending(this.#queue[at]!)
+    }
     return { file: this.file, scope, locations: this.table, diagnostics: this.#diagnostics }
   }
 
@@ -125,6 +132,27 @@ class LowerFile implements FileLowering {
       }
     }
     unit.graph = cx.finish()
+  }
+
+  enqueueGiven(unit: FunctionUnit, scope: Scope, thisValue: Value): void {
+    if (!this.#queued.has(unit)) this.#given.set(unit, { scope, thisValue })
+  }
+
+  isGiven(unit: FunctionUnit): boolean {
+    return this.#given.has(unit)
+  }
+
+  takeGiven(unit: FunctionUnit): GivenFunction | undefined {
+    const given = this.#given.get(unit)
+    if (given === undefined) return undefined
+    this.#given.delete(unit)
+    this.#queued.add(unit)
+    return given
+  }
+
+  #enqueueAllGiven(): void {
+    for (const [unit, { scope, thisValue }] of this.#given) this.enqueue(unit, scope, thisValue)
+    this.#given.clear()
   }
 
   unitOf(node: AnyFunction, parent: FunctionUnit, options: UnitOptions): FunctionUnit {
@@ -271,6 +299,15 @@ function prototypesIn(text: string): ReadonlySet<string> {
     const name = nameBefore.exec(text.slice(Math.max(0, at - longestName), at))
     if (name !== null) found.add(name[0])
   }
+  return found
+}
+
+const noAliases: ReadonlyMap<string, string> = new Map()
+const alias = /\b(?:var|let|const)\s+([\w$]+)\s*=\s*([\w$]+)\.prototype\s*(?:[;,]|$)/gm
+
+function aliasesIn(text: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const [, name, className] of text.matchAll(alias)) found.set(name!, className!)
   return found
 }
 

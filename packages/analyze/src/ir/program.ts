@@ -169,6 +169,8 @@ export interface CallbackUse {
   readonly index: number
   readonly unit: FunctionUnit
   readonly role: CallbackRole
+  /** Start of the argument, when the function is written elsewhere. */
+  readonly at?: number
 }
 
 /** A function outside of the program: `node:fs` `readFileSync`; globals have the module `global`. */

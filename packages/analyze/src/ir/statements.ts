@@ -12,10 +12,11 @@ import { declareClass, lowerClass } from './classes.ts'
 import { decideState, lowerCondition } from './conditions.ts'
 import { lowerExpression, lowerFunctionValue } from './expressions.ts'
 import type { Block } from './graph.ts'
+import { givenFunction } from './given-functions.ts'
 import { addToBranch } from './graph.ts'
 import type { HostLowering } from './host.ts'
 import { declareImport, lowerModuleDeclaration, lowerRequire } from './modules.ts'
-import { simpleName } from './nodes.ts'
+import { isFunctionNode, simpleName } from './nodes.ts'
 import { noteReturn } from './returned.ts'
 import { declareAll, declaresNames, eachName, Scope } from './scope.ts'
 import { unknown } from './values.ts'
@@ -51,7 +52,9 @@ export function hoist(cx: HostLowering, statements: readonly Node[]): void {
       case 'FunctionDeclaration':
         if (node.id) {
           const binding = cx.scope.declare(node.id.name, 'function')
-          binding.function = lowerFunctionValue(cx, node, node.id.name).unit!
+          binding.function =
+            givenFunction(cx, node, node.id.name) ??
+            lowerFunctionValue(cx, node, node.id.name).unit!
           binding.value = { unit: binding.function }
         }
         break
@@ -159,7 +162,10 @@ function lowerVariables(cx: HostLowering, node: VariableDeclaration): void {
   for (const declarator of node.declarations) {
     if (declarator.init === null || lowerRequire(cx, declarator.id, declarator.init)) continue
     const name = simpleName(declarator.id)
-    const value = lowerExpression(cx, declarator.init, name)
+    const given = isFunctionNode(declarator.init)
+      ? givenFunction(cx, declarator.init, name)
+      : undefined
+    const value = given === undefined ? lowerExpression(cx, declarator.init, name) : { unit: given }
     assignPattern(cx, declarator.id, value, true)
     if (node.kind === 'await using')
       cx.suspend('dispose', declarator.start, declarator.end, value.calls ?? [])

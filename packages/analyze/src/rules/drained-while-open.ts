@@ -120,7 +120,8 @@ function resourceOf(releases: ReadonlySet<CallSite>, site: CallSite): Location |
 function firstClosing(model: Model, host: Host): number {
   let first = Infinity
   for (const { event } of host.calls) {
-    if (event.start >= first) continue
+    // The text of a later callback may stand anywhere.
+    if (event.start >= first || event.owner.role === 'later') continue
     const isClosing =
       unlistening.has(event.name) ||
       model.lifecycles.isRelease(event) ||

@@ -95,7 +95,8 @@ export class Host {
         .filter(({ event }) => event.kind === 'continuation')
         .map((one) => [one.event.end, one]),
     )
-    return this.#continuations.get(Math.min(givenTo.end, callback.start))
+    const use = givenTo.callbacks.find(({ unit }) => unit === callback)
+    return this.#continuations.get(use?.at ?? Math.min(givenTo.end, callback.start))
   }
 
   get guards(): readonly At<GuardEvent>[] {

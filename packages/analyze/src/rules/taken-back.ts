@@ -17,10 +17,8 @@ export function isTakenBack(
   stopper: FunctionUnit,
 ): boolean {
   if (suspension.kind !== 'continuation') return false
-  // The wait begins with the callback. The result of `.then` cancels nothing, and its wait begins elsewhere.
-  const start = host.calls.find(({ event }) =>
-    event.callbacks.some(({ unit }) => unit.start === suspension.end),
-  )?.event
+  // The wait begins with the callback. What `.then` answers with takes nothing back, and begins elsewhere.
+  const start = host.calls.find(({ event }) => isBegunBy(event, suspension))?.event
   if (start === undefined) return false
   const kept = keptAt(host, start)
   const isOfWait = (value: Value | undefined): boolean =>
@@ -38,6 +36,15 @@ export function isTakenBack(
     stopper.calls.some(takesBack) ||
     stopper.calls.some(({ targets }) => targets.some(({ calls }) => calls.some(takesBack)))
   )
+}
+
+/** The suspension is the wait for a callback of this call, which is written in the call or named in it. */
+function isBegunBy({ start, end, callbacks }: CallSite, suspension: Suspension): boolean {
+  return callbacks.some(({ unit, at }) => {
+    if ((at ?? unit.start) === suspension.end) return true
+    const isNamed = unit.start < start || unit.end > end
+    return isNamed && suspension.start === start && suspension.end < end
+  })
 }
 
 /** Where the answer of a call is stored. */

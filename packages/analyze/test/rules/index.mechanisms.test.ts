@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replaceNames } from '../../eval/noise.ts'
 import type { Finding } from '../../src/index.ts'
-import { homes, mechanisms, spell, styles } from '../support/mechanisms.ts'
+import { homes, isWrittenAs, mechanisms, spell, styles } from '../support/mechanisms.ts'
 import type { Home } from '../support/mechanisms.ts'
 import { findIn, isComplete } from '../support/races.ts'
 
@@ -29,7 +29,7 @@ for (const mechanism of mechanisms) {
     if (unseen.some(([name, where]) => name === mechanism.name && where === home)) continue
     test(`${mechanism.name}: ${home}`, async () => {
       for (const style of styles) {
-        if (mechanism.notAs?.includes(style) === true) continue
+        if (!isWrittenAs(mechanism, style)) continue
         const source = spell(mechanism, false, { home, style })
         for (const text of [source, withOtherNames(source)]) {
           const found = (await findIn(text)).filter(isReported)

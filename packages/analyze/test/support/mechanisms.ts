@@ -4,7 +4,7 @@
  * A mechanism is a small component: state and functions that use it. `$name` is a piece of its state,
  * `@name(…)` a call of another function of it, and a line `await x = f(…)` is a suspension. The same
  * mechanism becomes a class, a closure, variables of a module, an argument object, and so on,
- * and its suspensions become `await`, `.then` or a callback. What finds one of them by its meaning finds
+ * and its suspensions become `await`, `.then` or a callback, with a name or without. What finds one of them by its meaning finds
  * all of them.
  */
 import type { FindingClass } from '../../src/index.ts'
@@ -43,8 +43,18 @@ export const homes = [
 ] as const
 export type Home = (typeof homes)[number]
 
-export const styles = ['await', 'then', 'callback'] as const
+export const styles = ['await', 'then', 'callback', 'named callback'] as const
 export type Style = (typeof styles)[number]
+
+/** Functions take a callback as their last argument. */
+export function isCallbackStyle(style: Style): boolean {
+  return style === 'callback' || style === 'named callback'
+}
+
+/** Whether a mechanism can be written in a style. */
+export function isWrittenAs({ notAs = [] }: Mechanism, style: Style): boolean {
+  return !notAs.includes(style === 'named callback' ? 'callback' : style)
+}
 
 interface Spelling {
   readonly home: Home
@@ -196,7 +206,7 @@ function asyncOf(method: Method, style: Style): string {
 
 function paramsOf(method: Method, style: Style): string {
   const params = [...(method.params ?? [])]
-  if (style === 'callback' && suspends(method)) params.push('callback')
+  if (isCallbackStyle(style) && suspends(method)) params.push('callback')
   return params.join(', ')
 }
 
@@ -214,7 +224,7 @@ function continued(lines: readonly string[], style: Style, indent: string): stri
   const at = lines.findIndex((line) => suspension.test(line))
   if (at === -1) {
     const all = lines.map((line) => indent + line)
-    return style === 'callback' && indent.length > 2 ? [...all, `${indent}callback(null)`] : all
+    return isCallbackStyle(style) && indent.length > 2 ? [...all, `${indent}callback(null)`] : all
   }
   const before = lines.slice(0, at).map((line) => indent + line)
   const [, name = '', callee = '', args = ''] = suspension.exec(lines[at]!)!
@@ -233,12 +243,18 @@ function continued(lines: readonly string[], style: Style, indent: string): stri
       ...rest,
       `${indent}})`,
     ]
+  const given = args === '' ? '' : `${args}, `
+  const head = `(error${name === '' ? '' : `, ${name}`}) => {`
+  const inside = [`${indent}  if (error) return callback(error)`, ...rest]
+  if (style === 'callback')
+    return [...before, `${indent}${callee}(${given}${head}`, ...inside, `${indent}})`]
+  const next = `next${indent.length / 2}`
   return [
     ...before,
-    `${indent}${callee}(${args === '' ? '' : `${args}, `}(error${name === '' ? '' : `, ${name}`}) => {`,
-    `${indent}  if (error) return callback(error)`,
-    ...rest,
-    `${indent}})`,
+    `${indent}const ${next} = ${head}`,
+    ...inside,
+    `${indent}}`,
+    `${indent}${callee}(${given}${next})`,
   ]
 }
 
