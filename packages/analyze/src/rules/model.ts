@@ -17,6 +17,7 @@ import { Host } from './host.ts'
 import { Indirect } from './indirect.ts'
 import { Readers } from './readers.ts'
 import { Teardowns } from './teardowns.ts'
+import { ChangesBy } from './changes-by.ts'
 import { isWithin } from './walk.ts'
 
 /** Hosts by the kinds of their events, in the order of the program: a rule visits those that may concern it. */
@@ -49,6 +50,7 @@ export class Model {
   readonly latches: Latches
   readonly #indirect: Indirect
   readonly #hosts = new Map<FunctionUnit, Host>()
+  readonly #changesBy = new Map<FunctionUnit, ChangesBy>()
   readonly #singleFlight = new Map<FunctionUnit, boolean>()
   #calls: Calls | undefined
   #lifecycles: Lifecycles | undefined
@@ -106,7 +108,15 @@ export class Model {
     return this.summaries.uses.writesOfField(field)
   }
 
-  /** The readers of locations, including callers of functions that read them. */
+  /** The state that a function changes, to recognise checks of it. */
+  changesBy(by: FunctionUnit): ChangesBy {
+    let changes = this.#changesBy.get(by.host)
+    if (changes === undefined)
+      this.#changesBy.set(by.host, (changes = new ChangesBy(this.summaries, this.latches, by)))
+    return changes
+  }
+
+  /** Who reads a location, or asks a function that does. */
   get readers(): Readers {
     return (this.#readers ??= new Readers(this.program, this.summaries))
   }

@@ -17,7 +17,7 @@ import type { At } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { isOfEnd, listenedTo, removesListeners } from './restarted-after-stop.ts'
-import { baseOf, isIdentityCheck, isLook, isWithin } from './walk.ts'
+import { baseOf, isIdentityCheck, isWithin } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -52,11 +52,11 @@ function from(
   listener: FunctionUnit,
   location: Location,
 ): Draft | undefined {
-  if (isLooking(listener)) return undefined
   const change = changeIn(model, listener, location)
   if (change === undefined) return undefined
   const replace = replacementOf(model, site.owner.host, listener, location)
-  return replace === undefined ? undefined : describe(site, change, location, replace)
+  if (replace === undefined || isLooking(model, listener, replace.release.owner)) return undefined
+  return describe(site, change, location, replace)
 }
 
 function eventsIn(listener: FunctionUnit): readonly Event[] {
@@ -65,9 +65,10 @@ function eventsIn(listener: FunctionUnit): readonly Event[] {
   )
 }
 
-/** Whether it checks anything before it acts, or which handle it concerns. */
-function isLooking(listener: FunctionUnit): boolean {
-  const isAsking = (event: Event): boolean => isIdentityCheck(event) || isLook(event)
+/** The listener checks which handle it is about, or a state that the replacement changes. */
+function isLooking(model: Model, listener: FunctionUnit, by: FunctionUnit): boolean {
+  const changes = model.changesBy(by)
+  const isAsking = (event: Event): boolean => isIdentityCheck(event) || changes.isCheckedBy(event)
   if (eventsIn(listener).some(isAsking)) return true
   return listener.calls.some((call) =>
     call.targets.some((target) =>

@@ -16,7 +16,8 @@ import type { Host } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { isComponentState } from './shared.ts'
-import { baseOf, inSameRegion, isIdentityCheck, isLook } from './walk.ts'
+import type { ChangesBy } from './changes-by.ts'
+import { inSameRegion, isIdentityCheck } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -36,10 +37,11 @@ function inHost(model: Model, host: Host): Draft | undefined {
     if (!isComponentState(location) || location.scope === 'parameter') continue
     const release = closingOf(model, host, location)
     if (release === undefined) continue
+    const changes = model.changesBy(release.owner)
     for (const { access } of accesses) {
       if (access.op !== 'write' || access.kind !== 'set' || access.isInitial) continue
       if (!isMade(access) || isTimer(access.value)) continue
-      const suspensions = waitedBefore(host, access)
+      const suspensions = waitedBefore(host, access, changes)
       const last = suspensions?.at(-1)
       if (suspensions === undefined || last === undefined || isCancellable(host, last)) continue
       if (model.serial.guardOf(host.unit) !== undefined) continue
@@ -73,9 +75,12 @@ function closingOf(model: Model, host: Host, location: Location): CallSite | und
   })
 }
 
-/** The suspensions before the store, with no check of the component after the last of them. */
-function waitedBefore(host: Host, store: Access): readonly Suspension[] | undefined {
-  const component = baseOf(store.location.canonical)
+/** The suspensions before the store, when no check after the last of them sees the closing. */
+function waitedBefore(
+  host: Host,
+  store: Access,
+  changes: ChangesBy,
+): readonly Suspension[] | undefined {
   const answer = ask(
     host.graph,
     { block: host.graph.entry, index: -1 },
@@ -86,11 +91,8 @@ function waitedBefore(host: Host, store: Access): readonly Suspension[] | undefi
         if (event === store) return state === 1 ? found : stop
         if (event.op === 'suspend') return event.kind === 'await' ? 1 : stop
         if (state === 0) return 0
-        if (isIdentityCheck(event)) return stop
         if (event.op === 'call' && event.name === 'throwIfAborted') return stop
-        if (event.op === 'read' && isLook(event) && baseOf(event.location.canonical) === component)
-          return stop
-        return event.op === 'call' && isLook(event) ? stop : 1
+        return isIdentityCheck(event) || changes.isCheckedBy(event) ? stop : 1
       },
     },
   )

@@ -14,7 +14,6 @@ import { closedCheck, registerFirst } from './fixes.ts'
 import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
-import { isLook } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -86,6 +85,7 @@ function from(model: Model, host: Host, registry: Registry, add: Located): Draft
   if (access.op !== 'write' || !isStore(access) || access.isInitial) return undefined
   if (isWaiter(access)) return undefined
   if (access.value?.literal !== undefined || access.kind === 'rmw') return undefined
+  const changes = model.changesBy(registry.unit)
   const answer = ask(
     host.graph,
     { block: host.graph.entry, index: -1 },
@@ -96,8 +96,7 @@ function from(model: Model, host: Host, registry: Registry, add: Located): Draft
         if (event === access) return state === suspended ? found : stop
         if (event.op === 'suspend')
           return event.kind === 'continuation' && isListener(event) ? stop : suspended
-        // Looking at anything of the same object after the suspension may be the check for "closed".
-        if (state === suspended && isLook(event)) return stop
+        if (state === suspended && changes.isCheckedBy(event)) return stop
         if (state === suspended && event.op === 'call' && event.name === 'throwIfAborted')
           return stop
         return state

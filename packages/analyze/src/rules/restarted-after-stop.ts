@@ -73,6 +73,7 @@ function restartOnEnd(model: Model, site: CallSite): Draft | undefined {
 }
 
 export function isOfEnd({ owner, start, end, name }: CallSite): boolean {
+  if (/^on(?:close|end|exit|disconnect|finish)$/.test(name)) return true
   const text = owner.file.parsed.text.slice(start, Math.min(end, start + 400))
   const at = text.lastIndexOf(`${name}(`) + name.length
   return (
@@ -309,10 +310,10 @@ function unlookedWay(
   release: CallSite,
 ): Answer | undefined {
   const stopper = model.summaries(release.owner.host)
+  const changes = model.changesBy(release.owner)
   const isLooking = (event: Event): boolean => {
-    if (event.op === 'read') return isLook(event)
+    if (changes.isCheckedBy(event)) return true
     if (event.op !== 'call') return false
-    if (event.checks.length > 0) return true
     // A callee that throws when it finds the flag set decides for its caller.
     return event.targets.some((target) => throwsOnCheck(model, target, stopper))
   }

@@ -18,7 +18,7 @@ import type { Host, Located } from './host.ts'
 import { overlapOf } from './model.ts'
 import type { Model } from './model.ts'
 import { isComponentState, isParameterOf } from './shared.ts'
-import { baseOf, isLook, isWithin, overSuspension } from './walk.ts'
+import { baseOf, isIdentityCheck, isWithin, overSuspension } from './walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 
@@ -49,7 +49,7 @@ function inListener(model: Model, site: CallSite, answers: AnswersOfListeners): 
   const host = model.hostOf(listener.host)
   const stores = new Map(answers.of(listener).map((stored) => [stored.access as Event, stored]))
   while (stores.size > 0) {
-    const way = unlookedWay(host, listener, site, stores)
+    const way = unlookedWay(model, host, listener, site, stores)
     const stored = way?.event && stores.get(way.event)
     const suspension = way?.suspensions.at(-1)
     if (way === undefined || stored === undefined || suspension === undefined) return undefined
@@ -101,11 +101,13 @@ class AnswersOfListeners {
 
 /** From the listener over a suspension of its own to one of the stores, without a check after it. */
 function unlookedWay(
+  model: Model,
   host: Host,
   listener: FunctionUnit,
   site: CallSite,
   stores: ReadonlyMap<Event, Located>,
 ): Answer | undefined {
+  const changes = model.changesBy(host.unit)
   const begin = host.beginOf(listener, site) ?? { block: host.graph.entry, index: -1 }
   return ask(host.graph, begin, {
     states: 2,
@@ -115,7 +117,7 @@ function unlookedWay(
       if (!isWithin(ownerIn(event), listener)) return stop
       if (stores.has(event)) return state === 1 ? found : stop
       if (event.op === 'suspend') return event.joins.length > 0 ? 1 : state
-      return state === 1 && isLook(event) ? stop : state
+      return state === 1 && (isIdentityCheck(event) || changes.isCheckedBy(event)) ? stop : state
     },
   })
 }
@@ -158,26 +160,37 @@ function describeListener(
   }
 }
 
+/** The rule gives up after this many guarded answers, because each one costs a walk. */
+const mostGuarded = 8
+
 function inHost(model: Model, host: Host): Draft | undefined {
+  const answers = answersIn(host)
+  if (answers.size === 0) return undefined
   for (const question of host.written) {
     if (!isComponentState(question.location) || isOwnVariable(question.location, host.unit))
       continue
     const asked = question.accesses.find(({ access }) => isFromCaller(access, host))
-    if (asked === undefined) continue
-    for (const answer of host.written) {
-      if (answer.location === question.location || !isBeside(answer.location, question.location))
-        continue
-      for (const stored of answer.accesses) {
-        const draft = from(model, host, asked, stored)
-        if (draft !== undefined) return draft
-      }
-    }
+    const beside = asked && answers.get(baseOf(question.location))
+    if (asked === undefined || beside === undefined) continue
+    const draft = from(model, host, asked, beside)
+    if (draft !== undefined) return draft
   }
   return undefined
 }
 
-function isBeside(answer: Location, question: Location): boolean {
-  return isComponentState(answer) && baseOf(answer) === baseOf(question)
+/** Where answers are stored, by the component that they belong to. */
+function answersIn({ written }: Host): ReadonlyMap<unknown, ReadonlySet<Event>> {
+  const answers = new Map<unknown, Set<Event>>()
+  for (const { location, accesses } of written) {
+    if (!isComponentState(location)) continue
+    for (const { access } of accesses) {
+      if (access.kind !== 'set' || !isAnswer(access.value)) continue
+      const beside = answers.get(baseOf(location))
+      if (beside === undefined) answers.set(baseOf(location), new Set([access]))
+      else beside.add(access)
+    }
+  }
+  return answers
 }
 
 /** The stored value is an unchanged argument of the function. */
@@ -202,19 +215,35 @@ function isAnswer(value: Value | undefined): boolean {
   )
 }
 
-function from(model: Model, host: Host, asked: Located, stored: Located): Draft | undefined {
-  const { access } = stored
-  if (access.op !== 'write' || access.kind !== 'set' || !isAnswer(access.value)) return undefined
-  const way = overSuspension(
-    host.graph,
-    asked,
-    (event) => event === access,
-    (event, isAfter) => isAfter && isLook(event),
-  )
-  if (way === undefined) return undefined
-  const end = { block: way.block, event: access }
-  if (model.guardOver(host.unit, way.suspensions[0], asked, end) !== undefined) return undefined
-  return describe(host, asked.access, access, way.suspensions)
+/** One walk from the question to the nearest answer that is stored beside it. */
+function from(
+  model: Model,
+  host: Host,
+  asked: Located,
+  answers: ReadonlySet<Event>,
+): Draft | undefined {
+  const changes = model.changesBy(host.unit)
+  const question = asked.access.location.canonical
+  const guarded = new Set<Event>()
+  while (guarded.size < mostGuarded) {
+    const way = overSuspension(
+      host.graph,
+      asked,
+      (event) => answers.has(event) && !guarded.has(event) && !isAt(event, question),
+      (event, isAfter) => isAfter && (isIdentityCheck(event) || changes.isCheckedBy(event)),
+    )
+    const stored = way?.event as Access | undefined
+    if (way === undefined || stored === undefined) return undefined
+    const end = { block: way.block, event: stored }
+    if (model.guardOver(host.unit, way.suspensions[0], asked, end) === undefined)
+      return describe(host, asked.access, stored, way.suspensions)
+    guarded.add(stored)
+  }
+  return undefined
+}
+
+function isAt(event: Event, location: Location): boolean {
+  return event.op === 'write' && event.location.canonical === location
 }
 
 function describe(

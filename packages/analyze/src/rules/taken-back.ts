@@ -17,7 +17,7 @@ export function isTakenBack(
   stopper: FunctionUnit,
 ): boolean {
   if (suspension.kind !== 'continuation') return false
-  // The wait begins with the callback. What `.then` answers with takes nothing back, and begins elsewhere.
+  // The wait begins with the callback. The result of `.then` cancels nothing, and its wait begins elsewhere.
   const start = host.calls.find(({ event }) => isBegunBy(event, suspension))?.event
   if (start === undefined) return false
   const kept = keptAt(host, start)
