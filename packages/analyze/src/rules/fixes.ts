@@ -572,3 +572,14 @@ export function passAlong(field: string, isContext: boolean, closes: Steps): Fix
     effort: isContext ? 'moderate' : 'simple',
   }
 }
+
+export function keepAllWaiters(place: string, closes: Steps): Fix {
+  return {
+    title: 'Keep every waiting caller',
+    sketch: `waiting.push(resolve)                                // instead of ${place} = resolve\nfor (const resolve of waiting.splice(0)) resolve()   // where one was settled`,
+    closes,
+    tradeoffs: 'All callers that wait get the same answer.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}

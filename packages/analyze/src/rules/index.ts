@@ -55,6 +55,7 @@ import { drainedWhileOpen, drainedWhileOpenPage } from './drained-while-open.ts'
 import { ambientValue, ambientValuePage } from './ambient-value.ts'
 import { inconsistentCheck, inconsistentCheckPage } from './inconsistent-check.ts'
 import { openedAfterClose, openedAfterClosePage } from './opened-after-close.ts'
+import { overwrittenWaiter, overwrittenWaiterPage } from './overwritten-waiter.ts'
 import type { Model } from './model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
 
@@ -96,6 +97,7 @@ const rules: readonly RaceRule[] = [
   { page: raceLoserLeaksPage, find: raceLoserLeaks },
   { page: outlivesSubscriptionPage, find: outlivesSubscription },
   { page: openedAfterClosePage, find: openedAfterClose },
+  { page: overwrittenWaiterPage, find: overwrittenWaiter },
   { page: unguardedWritePage, find: unguardedWrite },
   { page: inconsistentGuardPage, find: inconsistentGuard },
   { page: overlappingTimerPage, find: overlappingTimer },
