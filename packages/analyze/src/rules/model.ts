@@ -116,7 +116,7 @@ export class Model {
     return changes
   }
 
-  /** Who reads a location, or asks a function that does. */
+  /** The readers of locations, including callers of functions that read them. */
   get readers(): Readers {
     return (this.#readers ??= new Readers(this.program, this.summaries))
   }
