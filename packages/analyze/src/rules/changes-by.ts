@@ -27,6 +27,10 @@ export class ChangesBy {
     for (const { locations, effects } of [before, after])
       for (const [at, { store, clear }] of effects.entries())
         if (store !== undefined || clear !== undefined) this.#note(locations[at]!)
+    // Summaries are bounded: a large function changes more than its summary says.
+    for (const { events } of by.host.graph?.blocks ?? [])
+      for (const event of events)
+        if (event.op === 'write' && !event.isInitial) this.#note(event.location.canonical)
   }
 
   #note(location: Location): void {

@@ -5,7 +5,7 @@ import { Model } from '../../src/rules/model.ts'
 import { supersededResult } from '../../src/rules/superseded-result.ts'
 import { summarise } from '../../src/summaries/summary.ts'
 import { programOf } from '../support/program.ts'
-import { raceTests } from '../support/races.ts'
+import { findIn, raceTests } from '../support/races.ts'
 
 const view = (again: string): string => `export class View {
   items: string[] = []
@@ -67,4 +67,19 @@ test('H205 reads the events of a function once, however many listeners are in it
   const few = eventsReadBy(20)
   const many = eventsReadBy(80)
   assert.ok(many <= few * 4.5, `${many} events for 80 listeners, ${few} for 20`)
+})
+
+test('H205 sees every check of a function that changes more than its summary holds', async () => {
+  const each = (one: (index: number) => string): string =>
+    Array.from({ length: 150 }, (_, index) => one(index)).join('\n')
+  const found = await findIn(`export class Panel {
+  listen(input: Input, given: string) {
+${each((index) => `    input.on('event${index}', async () => { this.asked${index} = given; const answer = await ask${index}(); if (this.asked${index}) this.field${index} = answer })`)}
+  }
+}
+`)
+  assert.deepEqual(
+    found.filter(({ rule }) => rule === 'H205').map(({ message }) => message),
+    [],
+  )
 })
