@@ -438,7 +438,8 @@ function runReferences(
 ): Value {
   let answer = result
   for (const [index, value] of values.entries()) {
-    if (!isOwnFunction(value)) continue
+    const given = ownFunction(value)
+    if (given === undefined) continue
     const role = roleOf(name, objectText, values[0]?.literal === 'string')
     if (role === 'sync' || role === 'guarded' || role === 'request') continue
     // Only the last argument of an unknown function is taken for a callback.
@@ -446,22 +447,25 @@ function runReferences(
     const entry = cx.laterEntry()
     const before = cx.current
     const end = cx.block()
-    const joins = role === 'later' ? [site] : []
+    // A function without parameters takes no answer: it is registered, and runs at any time.
+    const isAnswered = role === 'later' && given.params.length > 0
     cx.current = entry
-    cx.suspend('continuation', site.start, args[index]!.start, joins)
+    cx.suspend('continuation', site.start, args[index]!.start, isAnswered ? [site] : [])
     callByReference(cx, args[index]!, [value])
     cx.link(cx.current, end)
     cx.current = before
-    if (role === 'later') answer = { ...answer, tail: end, isTailOptional: true }
+    if (isAnswered) answer = { ...answer, tail: end, isTailOptional: true }
   }
   return answer
 }
 
-/** The value is a method of a class of this file, or a function that another function declares. */
-function isOwnFunction({ unit, location }: Value): boolean {
-  if (unit !== undefined) return unit.parent !== undefined && unit.parent.kind !== 'module'
-  if (location?.scope !== 'instance' || location.depth !== 1) return false
-  return location.class?.methods.get(location.field)?.kind === 'method'
+/** A method of a class of this file, or a function that another function declares. */
+function ownFunction({ unit, location }: Value): FunctionUnit | undefined {
+  if (unit !== undefined)
+    return unit.parent === undefined || unit.parent.kind === 'module' ? undefined : unit
+  if (location?.scope !== 'instance' || location.depth !== 1) return undefined
+  const method = location.class?.methods.get(location.field)
+  return method?.kind === 'method' ? method : undefined
 }
 
 /** `socket.onclose = () => …` is another way to write `socket.on('close', () => …)`. */

@@ -1,5 +1,7 @@
 /** Functions that are handed over by name: they continue what has handed them over. */
-import { raceTests } from '../support/races.ts'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findIn, raceTests } from '../support/races.ts'
 
 const end = `  close() {
     if (this.k1) this.k1.end()
@@ -155,3 +157,26 @@ raceTests('H209', [
 `,
   },
 ])
+
+test('a function without parameters that is registered is not a wait of the function that registers it', async () => {
+  const found = await findIn(`import * as far from 'far'
+export function open(list) {
+  let clients = []
+  const startAll = () => {
+    for (const one of clients) one.dispose()
+    clients = list.map((folder) => new Client(folder))
+  }
+  startAll()
+  far.command('restart', startAll)
+  return {
+    dispose() {
+      for (const one of clients) one.dispose()
+    },
+  }
+}
+`)
+  assert.deepEqual(
+    found.filter(({ level }) => level !== 'note').map(({ message }) => message),
+    [],
+  )
+})
