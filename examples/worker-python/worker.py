@@ -8,6 +8,7 @@ Exit codes: 0 ended, 3 refused, 4 another version of the protocol.
 import argparse
 import http.client
 import json
+import math
 import os
 import platform
 import random
@@ -62,9 +63,10 @@ class Connection:
         self.lock = threading.Lock()
         self.open = None
 
-    def call(self, path, body, within=30.0, insist=None, stopping=None):
-        """Repeats a call with full jitter while its failure may pass."""
-        give_up = None if insist is None else time.monotonic() + insist
+    def call(self, path, body, within=30.0, insist=None, end=None, stopping=None):
+        """Repeats a call with full jitter while its failure may pass: for `insist` seconds, until the event `end` is set, and
+        for five seconds more when the worker stops."""
+        give_up = math.inf if insist is None else time.monotonic() + insist
         failures = 0
         while True:
             try:
@@ -72,12 +74,13 @@ class Connection:
             except Refused:
                 raise
             except Exception as error:  # it may pass
-                if give_up is not None and time.monotonic() >= give_up:
-                    raise
                 if stopping is not None and stopping.is_set():
+                    give_up = min(give_up, time.monotonic() + 5.0)
+                if time.monotonic() >= give_up or (end is not None and end.is_set()):
                     raise
-                least = getattr(error, "retry_after", 0.0)
-                time.sleep(least + random.random() * min(0.2 * 2**failures, 30.0))
+                least = min(getattr(error, "retry_after", 0.0), 600.0)
+                pause = least + random.random() * min(0.2 * 2**failures, 30.0)
+                (end or threading.Event()).wait(min(pause, give_up - time.monotonic()))
                 failures = min(failures + 1, 20)
 
     def once(self, path, body, within):
@@ -102,7 +105,7 @@ class Connection:
                     self.open.close()
                 self.open = None
                 raise
-        return read_answer(status, text)
+        return read_answer(path, status, text)
 
 
 class Passing(Exception):
@@ -113,16 +116,35 @@ class Passing(Exception):
         self.retry_after = retry_after
 
 
-def read_answer(status, text):
+# What an answer has at least one of, where this worker goes by it.
+ANSWERS = {
+    "/fleet/register": ("protocol",),
+    "/fleet/claim": ("offer", "empty"),
+    "/fleet/accept": ("next_beat_ms",),
+    "/fleet/beat": ("lost",),
+    "/fleet/update": ("counted",),
+    "/fleet/params": ("parameters",),
+}
+
+
+def read_answer(path, status, text):
     try:
         body = json.loads(text)
     except ValueError:
-        body = {}
-    if 200 <= status < 300:
+        body = None
+    body = body if isinstance(body, dict) else {}
+    if 200 <= status < 300 and any(field in body for field in ANSWERS.get(path, ())):
         return body
-    error = body.get("error", {})
+    if 200 <= status < 300 and path not in ANSWERS:
+        return body
+    error = body.get("error")
+    if not isinstance(error, dict) or not isinstance(error.get("retryable"), bool):
+        # A proxy, or another program: what it says may pass, unless it will never take the request.
+        if status in (400, 411, 413, 414, 431):
+            raise Refused(status, str(status), "status %d" % status)
+        raise Passing("status %d, and not the answer of a Heddle server" % status, 0.0)
     message = error.get("message", "status %d" % status)
-    if error.get("retryable", False) or status in (429, 500, 502, 503, 504):
+    if error["retryable"] or status in (408, 429) or (status >= 500 and status != 501):
         raise Passing(message, error.get("retry_after_ms", 0) / 1000)
     raise Refused(status, error.get("code", str(status)), message)
 
@@ -131,7 +153,6 @@ class Lease:
     def __init__(self, offer):
         self.id = offer["lease"]
         self.epoch = offer["epoch"]
-        self.stale = offer["stale_ms"] / 1000
         self.work = offer["work"]
         self.progress = 0
         self.lost = threading.Event()
@@ -170,7 +191,7 @@ class Worker:
     def run(self):
         try:
             body = {"protocol": PROTOCOL, "worker": self.description}
-            self.calls.call("/fleet/register", body, stopping=self.stopping)
+            self.calls.call("/fleet/register", body, end=self.stopping)
             threading.Thread(target=self.beats, daemon=True).start()
             print("connected", flush=True)
             while not self.stopping.is_set():
@@ -240,15 +261,16 @@ class Worker:
             "holds": list(self.held),
         }
         answer = self.claims.call(
-            "/fleet/claim", body, within=wait / 1000 + 30, stopping=self.stopping
+            "/fleet/claim", body, within=wait / 1000 + 30, end=self.stopping
         )
         if "offer" in answer:
             self.take(answer["offer"])
             return "worked"
         empty = answer["empty"]
         print("idle: %s" % empty["message"], flush=True)
-        self.stopping.wait(empty["retry_after_ms"] / 1000 * random.uniform(0.5, 1.5))
-        return "idle"
+        self.stopping.wait(min(empty["retry_after_ms"] / 1000, 600.0) * random.uniform(0.5, 1.5))
+        # A server that is busy hands out nothing just now: there may be work.
+        return "busy" if empty["reason"] == "busy" else "idle"
 
     def take(self, offer):
         lease = Lease(offer)
@@ -324,13 +346,16 @@ class Worker:
             pass
 
     def about(self, lease, path, more=None):
+        """Repeated until the server answers: after an outage the lease continues, or is said to be lost."""
         body = {"lease": lease.id, "epoch": lease.epoch, "worker": self.id, **(more or {})}
         try:
-            return self.calls.call(path, body, insist=lease.stale)
+            return self.calls.call(path, body, end=lease.lost, stopping=self.stopping)
         except Refused as error:
             if error.status == 410:
                 raise LeaseLost() from error
             raise
+        except Exception as error:  # the lease was lost meanwhile, or the worker stops
+            raise LeaseLost() from error
 
 
 def main():

@@ -4,7 +4,8 @@
  *     connecting ──version agreed──▶ claiming ⇄ running ──stop()──▶ leaving ──▶ ended
  *         └── 401, 403, 426, its id is taken, or its network thread has died ──▶ ended, with an exit code
  *
- *  K1  An error that may pass never ends the worker: it tries again with full jitter.
+ *  K1  An error that may pass never ends the worker, nor a lease: it tries again with full jitter, until the server says that the
+ *      lease has ended. What is not an answer of the protocol, whatever its status is, comes from something in between, and passes.
  *  K2  Every wait has a deadline; the beats come from a thread of their own.
  *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent. A job that
  *  the
@@ -15,6 +16,8 @@
  *      holds no place of the worker any longer, and its result is ignored.
  *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so.
  *  K5  stop() finishes running jobs within its deadline, hands the rest back, and says that the worker leaves.
+ *  K8  The units of a campaign do not wait for the answer to a report: the next report has what was done meanwhile. A proposal of
+ *      parameters is bound to one report, so there they do.
  */
 import { randomUUID } from 'node:crypto'
 import { arch, hostname, platform, totalmem } from 'node:os'
@@ -31,11 +34,13 @@ import {
   type Kernel,
   type StopOptions,
 } from '@heddle/core/lowlevel'
-import { Network, Refused } from './client/network.ts'
+import { Network, Refused, type CallOptions } from './client/network.ts'
 import { LeaseArtifacts } from './lease/lease-artifacts.ts'
 import { downloadInput, uploadResult } from './lease/lease-values.ts'
 import {
   isCampaignWork,
+  isEmpty,
+  isOffer,
   type CampaignUnits,
   type CampaignWork,
   type ClaimAnswer,
@@ -43,6 +48,7 @@ import {
   type Offer,
   type UpdateAnswer,
 } from './lease/offered-work.ts'
+import { UnitReports, type UnitsDone } from './lease/unit-reports.ts'
 import { LeaseRoom, type WorkerConcurrency } from './runner/lease-room.ts'
 import { mayRetry, runJob, type AttemptIdentity } from './runner/run-job.ts'
 
@@ -129,6 +135,12 @@ const grace = 2_000
 const lineTime = 5_000
 
 const usualWait = 25_000
+/** Milliseconds after a claim that did not wait, or that may have been answered a moment too early. */
+const askAgain = 1_000
+/** Milliseconds until it looks again for a free place, should the end of a job have been missed (K2). */
+const lookForRoom = 30_000
+/** Milliseconds: a server that says to come back later than this is asked earlier (K2). */
+const longestWait = 600_000
 
 const stopped: WorkerEnd = { why: 'stopped', message: 'it was stopped', exitCode: 0 }
 
@@ -164,11 +176,14 @@ export class Worker {
 
   stats(): {
     readonly running: readonly string[]
+    /** Leases that it runs when every place is taken. */
+    readonly places: number
     readonly leases: number
     readonly silence: number
   } {
     return {
       running: [...this.#running.keys()],
+      places: this.#room.total,
       leases: this.#leaseCount,
       silence: this.#network.silence,
     }
@@ -228,7 +243,7 @@ export class Worker {
     this.#say({ kind: 'connected', worker: this.id, name: this.#description().name, protocol })
     while (!signal.aborted) {
       if (this.#room.fullOf(this.#jobs).length === this.#jobNames.size) {
-        await this.#waitForRoom()
+        await this.#pause(lookForRoom)
         continue
       }
       const idle = await this.#claim(signal).catch((error: unknown) => {
@@ -236,17 +251,15 @@ export class Worker {
         if (signal.aborted) return undefined
         throw error
       })
-      if (idle !== undefined && this.#options.exitWhenIdle === true && this.#running.size === 0) {
-        return { why: 'idle', message: idle, exitCode: 0 }
-      }
+      if (idle !== undefined) return { why: 'idle', message: idle, exitCode: 0 }
     }
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
     return stopped
   }
 
-  /** Resolves with the reason when there was nothing. */
+  /** Resolves with the reason when the worker is to end because there is no work for it. */
   async #claim(signal: AbortSignal): Promise<string | undefined> {
-    const { exitWhenIdle, wait = exitWhenIdle === true ? 0 : usualWait } = this.#options
+    const { exitWhenIdle = false, wait = exitWhenIdle ? 0 : usualWait } = this.#options
     // With work under way a claim is short: its end may need the connection.
     const waits = this.#running.size > 0 ? Math.min(wait, 5_000) : wait
     const worker = this.#description()
@@ -262,18 +275,33 @@ export class Worker {
     )
     const { stop = [] } = answer
     for (const { lease, reason } of stop) this.#stopJob(lease, reason)
-    if (answer.offer !== undefined) {
+    if (isOffer(answer.offer)) {
       await this.#take(answer.offer, signal)
       return undefined
     }
     if (stop.length > 0) return undefined
+    if (!isEmpty(answer.empty)) {
+      const message = '/fleet/claim: the answer has neither an offer nor a reason; trying again'
+      this.#say({ kind: 'trouble', message })
+      await this.#pause(askAgain)
+      return undefined
+    }
     const { reason, message, retry_after_ms: retryAfter } = answer.empty
     this.#say({ kind: 'idle', reason, message })
-    if (retryAfter > 0 || waits === 0)
-      await this.#pause(retryAfter * (0.5 + this.#kernel.random.next()))
+    // A server that is busy hands out nothing just now: there may be work.
+    if (exitWhenIdle && this.#running.size === 0 && reason !== 'busy') return message
+    const later = Math.min(retryAfter, longestWait) * (0.5 + this.#kernel.random.next())
+    if (retryAfter > 0) await this.#pause(later)
+    else if (waits === 0) await this.#pause(askAgain)
     // The server may have answered because a job of ours has ended: its place is free in a moment.
-    else if (worker.full !== undefined) await this.#pause(1_000)
-    return message
+    else if (worker.full !== undefined && this.#isFullOf(worker.full)) await this.#pause(askAgain)
+    return undefined
+  }
+
+  /** Whether no place has become free for one of these jobs. */
+  #isFullOf(names: readonly string[]): boolean {
+    const full = this.#room.fullOf(this.#jobs)
+    return names.every((name) => full.includes(name))
   }
 
   async #take(offer: Offer, signal: AbortSignal): Promise<void> {
@@ -283,7 +311,7 @@ export class Worker {
     const job = this.#findJob(work)
     if (job === undefined) return this.#refuse(offer)
     try {
-      await this.#network.call('/fleet/accept', call, { insistFor: offer.stale_ms })
+      await this.#network.call('/fleet/accept', call, { signal })
     } catch (error) {
       if (isLeaseLost(error)) return
       throw error
@@ -308,7 +336,7 @@ export class Worker {
     const { lease, work } = running.offer
     let outcome = 'finished'
     try {
-      if (isCampaignWork(work)) await this.#runUnits(running, work, job)
+      if (isCampaignWork(work)) outcome = await this.#runUnits(running, work, job)
       else await this.#runAttempt(running, work, job)
     } catch (error) {
       outcome = await this.#reportFailure(running, error)
@@ -337,31 +365,63 @@ export class Worker {
     await this.#update(running, 1, 1, { artifact })
   }
 
-  async #runUnits(running: Running, work: CampaignWork, job: Job): Promise<void> {
-    const { offer } = running
+  /** Says how the lease ended, for people. */
+  async #runUnits(running: Running, work: CampaignWork, job: Job): Promise<string> {
     let sum: number[] | undefined
-    let sequence = 0
-    for (let done = 0; done < work.size;) {
-      const count = Math.min(work.batch, work.size - done)
-      const parameters = work.parameters ? await this.#parameters(offer) : null
-      const start = work.start + done
-      const units: CampaignUnits = { input: work.input, start, count, parameters }
-      const identity = {
-        name: `${work.job} ${start}`,
-        attempt: 0,
-        key: `${work.campaign}/${start}`,
+    const reports = this.#reportsOf(running)
+    try {
+      for (let done = 0; done < work.size && !reports.isOver;) {
+        const count = Math.min(work.batch, work.size - done)
+        const parameters = work.parameters ? await this.#parameters(running) : null
+        const start = work.start + done
+        const units: CampaignUnits = { input: work.input, start, count, parameters }
+        const identity = {
+          name: `${work.job} ${start}`,
+          attempt: 0,
+          key: `${work.campaign}/${start}`,
+        }
+        const result = await this.#runJob(running, job, identity, units)
+        done += count
+        if (work.outcomes.length > 0) sum = addCounts(sum, result, work.outcomes)
+        this.#network.progress(running.offer.lease)
+        reports.add({ done, result: sum ?? result ?? null })
+        if (work.parameters) await reports.settled()
       }
-      const result = await this.#runJob(running, job, identity, units)
-      done += count
-      if (work.outcomes.length > 0) sum = addCounts(sum, result, work.outcomes)
-      const answer = await this.#update(running, ++sequence, done, {
-        result: sum ?? result ?? null,
-      })
-      this.#say({ kind: 'reported', lease: offer.lease, done, size: work.size })
-      if (answer.closed === 'invalid_report')
-        throw final(new Error(answer.problem ?? 'the report is invalid'))
-      if (answer.closed !== undefined) return
+    } catch (error) {
+      // What runs is aborted when its lease has ended with a report.
+      if (!reports.isOver) {
+        // What is done counts, before the failure ends the lease.
+        await reports.settled().catch(() => undefined)
+        throw error
+      }
     }
+    const { closed, problem = 'the report is invalid' } = (await reports.settled()) ?? {}
+    return closed === 'invalid_report' ? `failed: ${problem}` : 'finished'
+  }
+
+  /** K8. */
+  #reportsOf(running: Running): UnitReports {
+    return new UnitReports({
+      send: (sequence, units) => this.#reportUnits(running, sequence, units),
+      onClosed: ({ closed = '' }) => {
+        if (closed !== 'finished') this.#abort(running, new LeaseLost(closed))
+      },
+      onFailed: (error) => {
+        if (isLeaseLost(error)) this.#abort(running, new LeaseLost('lease_lost'))
+      },
+    })
+  }
+
+  async #reportUnits(
+    running: Running,
+    sequence: number,
+    { done, result }: UnitsDone,
+  ): Promise<UpdateAnswer> {
+    const { lease, work } = running.offer
+    const answer = await this.#update(running, sequence, done, { result })
+    const size = isCampaignWork(work) ? work.size : done
+    if (answer.closed !== 'invalid_report') this.#say({ kind: 'reported', lease, done, size })
+    return answer
   }
 
   #runJob(running: Running, job: Job, identity: AttemptIdentity, input: unknown): Promise<unknown> {
@@ -387,22 +447,25 @@ export class Worker {
   }
 
   async #update(
-    { offer, lines }: Running,
+    { offer, controller, lines }: Running,
     sequence: number,
     done: number,
     outcome: { readonly result: unknown } | { readonly artifact: string },
   ): Promise<UpdateAnswer> {
-    const { lease, epoch, stale_ms: insistFor } = offer
+    const { lease, epoch } = offer
+    const { signal } = controller
     await Promise.all(lines)
     this.#network.progress(lease)
     const body = { lease, epoch, worker: this.id, sequence, done, ...outcome }
-    return this.#network.call('/fleet/update', body, { insistFor })
+    return this.#network.call('/fleet/update', body, { signal })
   }
 
-  async #parameters({ lease, epoch, stale_ms: insistFor }: Offer): Promise<unknown> {
+  async #parameters({ offer, controller }: Running): Promise<unknown> {
+    const { lease, epoch } = offer
+    const { signal } = controller
     const body = { lease, epoch, worker: this.id }
     const answer = await this.#network.call<{ parameters: unknown }>('/fleet/params', body, {
-      insistFor,
+      signal,
     })
     return answer.parameters
   }
@@ -417,7 +480,7 @@ export class Worker {
       await this.#handBack(offer, describe(signal.reason))
       return 'handed back'
     }
-    const { lease, epoch, stale_ms: insistFor } = offer
+    const { lease, epoch } = offer
     const message = describe(error)
     const delay = requestedDelay(error)
     const body = {
@@ -430,13 +493,13 @@ export class Worker {
       ...(delay === undefined ? {} : { retry_after_ms: delay }),
       error: shortened(toErrorRecord(error)),
     }
-    await this.#quietly('/fleet/fail', body, insistFor)
+    await this.#quietly('/fleet/fail', body, { signal })
     return `failed: ${message}`
   }
 
   async #handBack({ lease, epoch }: Offer, message: string): Promise<void> {
     const body = { lease, epoch, worker: this.id, stage: 'hand_back', message }
-    await this.#quietly('/fleet/fail', body, 5_000)
+    await this.#quietly('/fleet/fail', body, { insistFor: 5_000 })
   }
 
   /** K4. */
@@ -454,13 +517,13 @@ export class Worker {
   }
 
   async #leave(): Promise<void> {
-    await this.#quietly('/fleet/leave', { worker: this.id }, 3_000)
+    await this.#quietly('/fleet/leave', { worker: this.id }, { insistFor: 3_000 })
   }
 
-  /** Failures of these calls are not reported: the server notices that the lease goes stale. */
-  async #quietly(path: string, body: object, insistFor: number): Promise<void> {
+  /** Failures of these calls do not matter: the server notices that the lease goes stale. */
+  async #quietly(path: string, body: object, options: CallOptions): Promise<void> {
     try {
-      await this.#network.call(path, body, { insistFor, within: 5_000 })
+      await this.#network.call(path, body, { ...options, within: 5_000 })
     } catch (error) {
       if (!isLeaseLost(error)) this.#say({ kind: 'trouble', message: describe(error) })
     }
@@ -509,12 +572,7 @@ export class Worker {
     }
   }
 
-  async #waitForRoom(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#wake = resolve
-    await promise
-  }
-
+  /** Ends earlier when a job ends. */
   async #pause(delay: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = this.#kernel.clock.setTimer(delay, resolve)

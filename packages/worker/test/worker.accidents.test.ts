@@ -34,14 +34,17 @@ class Turnstile {
   }
 }
 
-/** Reports that servers have acknowledged. */
+/** Units that servers have acknowledged. */
 class Reports {
+  readonly #done = new Map<string, number>()
   #count = 0
   #wanted = Infinity
   #reached = Promise.withResolvers<void>()
 
-  add(): void {
-    if (++this.#count >= this.#wanted) this.#reached.resolve()
+  add(lease: string, done: number): void {
+    this.#count += done - (this.#done.get(lease) ?? 0)
+    this.#done.set(lease, done)
+    if (this.#count >= this.#wanted) this.#reached.resolve()
   }
 
   /** Resolves when there are this many more than now. */
@@ -73,7 +76,7 @@ test('S133 C6 L3: work continues through every accident, and each unit is counte
         name: `worker-${n}`,
         jobs: [unit],
         concurrency: 1,
-        onEvent: ({ kind }) => kind === 'reported' && reports.add(),
+        onEvent: (event) => event.kind === 'reported' && reports.add(event.lease, event.done),
       }),
   )
   const ends = workers.map((worker) => worker.run())

@@ -1,5 +1,4 @@
 /** `--concurrency` of a worker: `4`, or `loop=50,thread=2`. */
-import { availableParallelism } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import type { WorkerConcurrency } from '@heddle/worker'
 import { parseWhole } from '../serve/settings.ts'
@@ -26,11 +25,4 @@ export function isWorkerConcurrency(value: unknown): boolean {
   if (isCount(value)) return true
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).every(([place, count]) => places.includes(place) && isCount(count))
-}
-
-/** Leases at a time when all places are taken. */
-export function leasesAtATime(concurrency: WorkerConcurrency = availableParallelism()): number {
-  if (typeof concurrency === 'number') return concurrency
-  const { loop = availableParallelism(), thread = availableParallelism() } = concurrency
-  return loop + thread
 }

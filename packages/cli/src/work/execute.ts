@@ -18,7 +18,6 @@ import { errorLines } from '../output/report-error.ts'
 import { loadModule } from '../run/load-module.ts'
 import { Screen, painted } from '../terminal/screen.ts'
 import { fit, paint, span, textOf } from '../view/line.ts'
-import { leasesAtATime } from './concurrency.ts'
 import { WorkView } from './view.ts'
 
 export interface WorkSettings {
@@ -52,11 +51,10 @@ const signals = {
  */
 export async function executeWork(settings: WorkSettings): Promise<void> {
   const printer = new Printer(settings, systemKernel.clock)
-  const { concurrency } = settings
-  const view = new WorkView(settings.server, leasesAtATime(concurrency))
+  const view = new WorkView(settings.server)
   let worker: Worker
   try {
-    const { server, token, name, capabilities, tags, exitWhenIdle } = settings
+    const { server, token, name, concurrency, capabilities, tags, exitWhenIdle } = settings
     // Held until the process ends.
     const lock = path.join(settings.folder, '.heddle', 'worker.lock')
     await holdLock(lock, { command: 'heddle work' })
@@ -104,7 +102,7 @@ const lostJobGrace = 120_000
 function show(view: WorkView, worker: Worker, { color }: WorkSettings): Screen {
   const screen = new Screen(process.stdout)
   const draw = (): void => {
-    const lines = view.lines(systemKernel.clock.now(), worker.stats().silence)
+    const lines = view.lines(systemKernel.clock.now(), worker.stats())
     screen.draw(
       lines.map((line) => {
         const fitted = fit(line, screen.columns, '…')

@@ -19,6 +19,14 @@ interface RunningLease {
   size: number
 }
 
+/** What the worker says of itself. */
+export interface WorkFigures {
+  /** Milliseconds since the last answer of the server. */
+  readonly silence: number
+  /** Leases that it runs when every place is taken. */
+  readonly places: number
+}
+
 /** Units are averaged over this many milliseconds. */
 const window = 60_000
 /** Milliseconds that trouble is shown, also when it has passed. */
@@ -28,7 +36,6 @@ const listed = 8
 
 export class WorkView {
   readonly #server: string
-  readonly #concurrency: number
   readonly #running = new Map<string, RunningLease>()
   readonly #units: { readonly at: number; readonly count: number }[] = []
   #finished = 0
@@ -38,9 +45,8 @@ export class WorkView {
   #isConnected = false
   #startedAt: number | undefined
 
-  constructor(server: string, concurrency: number) {
+  constructor(server: string) {
     this.#server = server
-    this.#concurrency = concurrency
   }
 
   see(event: WorkerEvent, now: number): void {
@@ -75,13 +81,10 @@ export class WorkView {
     }
   }
 
-  /** `silence`: milliseconds since the last answer of the server. */
-  lines(now: number, silence: number): Line[] {
+  lines(now: number, { silence, places }: WorkFigures): Line[] {
     const lines: Line[] = []
     const count = this.#running.size
-    lines.push(
-      row('working', `${count} of ${this.#concurrency} leases`, count > 0 ? 'green' : 'dim'),
-    )
+    lines.push(row('working', `${count} of ${places} leases`, count > 0 ? 'green' : 'dim'))
     for (const [id, { job, since, done, size }] of [...this.#running].slice(0, listed)) {
       const units = size === 0 ? '' : `   ${formatCount(done)} of ${formatCount(size)} units`
       const text = `${printable(job)}   ${id}${units}   ${formatRunning(now - since)}`

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
-import {
-  isWorkerConcurrency,
-  leasesAtATime,
-  parseWorkerConcurrency,
-} from '../../src/work/concurrency.ts'
+import { isWorkerConcurrency, parseWorkerConcurrency } from '../../src/work/concurrency.ts'
 
 test('a number is a total, places have numbers of their own', () => {
   assert.equal(parseWorkerConcurrency('4'), 4)
@@ -33,11 +28,4 @@ test('the config file has the same two forms', () => {
     assert.ok(isWorkerConcurrency(value))
   for (const value of [0, '4', null, { loop: 0 }, { fleet: 2 }])
     assert.ok(!isWorkerConcurrency(value))
-})
-
-test('the number of leases is the sum of both places', () => {
-  assert.equal(leasesAtATime(4), 4)
-  assert.equal(leasesAtATime({ loop: 50, thread: 2 }), 52)
-  assert.equal(leasesAtATime({ thread: 2 }), availableParallelism() + 2)
-  assert.equal(leasesAtATime(), availableParallelism())
 })

@@ -4,11 +4,11 @@ import { textOf } from '../../src/view/line.ts'
 import { WorkView } from '../../src/work/view.ts'
 
 function shown(view: WorkView, now: number, silence: number): string[] {
-  return view.lines(now, silence).map((line) => textOf(line).trimEnd())
+  return view.lines(now, { silence, places: 4 }).map((line) => textOf(line).trimEnd())
 }
 
 test('a worker shows its running jobs, its speed, its last contact, and why it gets nothing', () => {
-  const view = new WorkView('https://host:4500', 4)
+  const view = new WorkView('https://host:4500')
   assert.deepEqual(shown(view, 0, 0), [
     'working     0 of 4 leases',
     'speed       0 leases finished',
@@ -36,7 +36,7 @@ test('a worker shows its running jobs, its speed, its last contact, and why it g
 })
 
 test('trouble is shown while the server is silent, and for half a minute after it answers again', () => {
-  const view = new WorkView('https://host:4500', 4)
+  const view = new WorkView('https://host:4500')
   view.see({ kind: 'connected', worker: 'w', name: 'rack-1', protocol: 1 }, 0)
   view.see({ kind: 'trouble', message: 'connection refused' }, 10_000)
   const last = (now: number, silence: number): string | undefined =>

@@ -9,6 +9,14 @@ const entry = new URL(
   import.meta.url,
 )
 
+/** Failures that may pass, whatever their body says. */
+const passing: ReadonlySet<number> = new Set([408, 429])
+
+/** A defect of the server must not end its workers. 501 says that something is not there: artifacts. */
+function isServerError(status: number): boolean {
+  return status >= 500 && status !== 501
+}
+
 /** What the server refused, in its own words. */
 export class Refused extends Error {
   readonly status: number
@@ -24,7 +32,7 @@ export class Refused extends Error {
     this.name = 'Refused'
     this.status = status
     this.code = error.code ?? String(status)
-    this.retryable = error.retryable ?? status >= 500
+    this.retryable = error.retryable === true || passing.has(status) || isServerError(status)
     this.retryAfter = error.retry_after_ms
   }
 }
@@ -44,6 +52,8 @@ const uploadWithin = 600_000
 /** Cuts of one upload after which it has failed. */
 const mostCuts = 20
 const longestPause = 30_000
+/** Milliseconds: a server that says to come back later than this is asked earlier. */
+const longestRetryAfter = 600_000
 
 /** Makes the message to the thread for one try. */
 type MakeMessage = (id: number, within: number) => ToNetwork
@@ -184,7 +194,8 @@ export class Network {
         if (!mayPass || clock.now() >= giveUpAt) throw error
         options.signal?.throwIfAborted()
         if (isPowerOfTwo(failures + 1)) this.onTrouble(`${pathOf(what)}: ${describe(error)}`)
-        const least = error instanceof Refused ? (error.retryAfter ?? 0) : 0
+        const asked = error instanceof Refused ? (error.retryAfter ?? 0) : 0
+        const least = Math.min(Math.max(0, asked), longestRetryAfter)
         await this.#pause(
           least + random.next() * Math.min(200 * 2 ** failures, longestPause),
           options.signal,
@@ -220,7 +231,7 @@ export class Network {
         deadline: within + 5_000,
         signal,
       })
-      return readAnswer(answer)
+      return readAnswer(what, answer)
     } finally {
       this.#calls.delete(id)
     }
@@ -272,14 +283,44 @@ function pathOf(what: string): string {
   return what.split('?', 1)[0]!
 }
 
-function readAnswer({ status, body }: { status: number; body: string }): unknown {
-  let read: unknown
-  try {
-    read = JSON.parse(body)
-  } catch {
-    // A proxy answers with HTML: that passes, unless it says that the request is wrong.
-    throw new Refused(status, { retryable: status >= 500 || status === 429 || status === 408 })
+/** What the answer of a server has at least one of, where the worker goes by it. */
+const answersWith: Readonly<Record<string, readonly string[]>> = {
+  '/fleet/register': ['protocol'],
+  '/fleet/claim': ['offer', 'empty'],
+  '/fleet/accept': ['next_beat_ms'],
+  '/fleet/update': ['counted'],
+  '/fleet/params': ['parameters'],
+}
+
+/** Said by whatever is in between about a request that it will never take. */
+const neverTaken: ReadonlySet<number> = new Set([400, 411, 413, 414, 431])
+
+function readAnswer(what: string, { status, body }: { status: number; body: string }): unknown {
+  const read = readObject(parse(body))
+  const isSuccess = status >= 200 && status < 300
+  if (isSuccess && read !== undefined) {
+    const wanted = answersWith[pathOf(what)]
+    if (wanted === undefined || wanted.some((field) => field in read)) return read
   }
-  if (status >= 200 && status < 300) return read
-  throw new Refused(status, (read as { error?: object }).error ?? {})
+  const error = isSuccess ? undefined : readObject(read?.['error'])
+  if (typeof error?.['retryable'] === 'boolean') throw new Refused(status, error)
+  // A proxy, or another program at this address: what it says may pass (K1).
+  throw new Refused(status, {
+    message: `status ${status}, and not the answer of a Heddle server`,
+    retryable: !neverTaken.has(status),
+  })
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+function readObject(given: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof given === 'object' && given !== null
+    ? (given as Readonly<Record<string, unknown>>)
+    : undefined
 }

@@ -42,21 +42,29 @@ export interface StopRequest {
   readonly reason: string
 }
 
-export type ClaimAnswer =
-  | {
-      readonly offer: Offer
-      readonly empty?: undefined
-      readonly stop?: readonly StopRequest[]
-    }
-  | {
-      readonly offer?: undefined
-      readonly stop?: readonly StopRequest[]
-      readonly empty: {
-        readonly reason: string
-        readonly message: string
-        readonly retry_after_ms: number
-      }
-    }
+/** Why there is no offer. */
+export interface EmptyClaim {
+  readonly reason: string
+  readonly message: string
+  readonly retry_after_ms: number
+}
+
+/** One of the first two is there; a program that is not a server of ours may send anything. */
+export interface ClaimAnswer {
+  readonly offer?: unknown
+  readonly empty?: unknown
+  readonly stop?: readonly StopRequest[]
+}
+
+export function isOffer(given: unknown): given is Offer {
+  const { lease, epoch, work } = (given ?? {}) as Partial<Offer>
+  return typeof lease === 'string' && typeof epoch === 'number' && typeof work?.job === 'string'
+}
+
+export function isEmpty(given: unknown): given is EmptyClaim {
+  const { reason, message } = (given ?? {}) as Partial<EmptyClaim>
+  return typeof reason === 'string' && typeof message === 'string'
+}
 
 export interface UpdateAnswer {
   readonly counted: boolean

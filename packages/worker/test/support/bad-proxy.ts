@@ -3,7 +3,22 @@ import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-export type Trouble = 'reset' | 'html' | 'silence' | 500 | 503
+export type Trouble =
+  | 'reset'
+  | 'html'
+  | 'silence'
+  | 500
+  | 503
+  /** An internal error, which the server itself does not call passing. */
+  | 'defect'
+  /** An answer in JSON that is none of the protocol. */
+  | 'object'
+  /** Any status with a page. */
+  | { readonly page: number }
+  /** A claim that is answered so. */
+  | { readonly offer?: object | null; readonly empty?: object | null }
+  /** Passed on when it has resolved. */
+  | Promise<unknown>
 
 /** Emits `seen` with each answer. */
 export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposable {
@@ -45,11 +60,25 @@ export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposa
     this.#troubles.set(path, troubles)
   }
 
+  /** Answers to this path so far. */
+  count(path: string): number {
+    return this.seen.filter((each) => each.startsWith(`${path} `)).length
+  }
+
   #answer(request: http.IncomingMessage, response: http.ServerResponse): void {
     const path = request.url!
     const trouble = this.#troubles.get(path)?.shift()
     if (trouble === undefined) return this.#pass(request, response)
+    if (trouble instanceof Promise) {
+      return void trouble.then(() => this.#pass(request, response))
+    }
     request.resume()
+    if (typeof trouble === 'object') {
+      const page = 'page' in trouble ? trouble.page : 200
+      this.#note(`${path} ${page}`)
+      const body = 'page' in trouble ? '<h1>Back soon</h1>' : JSON.stringify(trouble)
+      return void response.writeHead(page, { 'content-type': 'text/html' }).end(body)
+    }
     this.#note(`${path} ${trouble}`)
     switch (trouble) {
       // Simulates a connection whose other end is gone: the request was taken, and nothing follows.
@@ -61,6 +90,14 @@ export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposa
         return void response
           .writeHead(502, { 'content-type': 'text/html' })
           .end('<h1>Bad Gateway</h1>')
+      case 'object':
+        return void response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      case 'defect': {
+        const error = { code: 'internal_error', message: 'a defect', retryable: false }
+        return void response
+          .writeHead(500, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ error }))
+      }
       case 500:
       case 503: {
         const error = { code: 'internal_error', message: 'oops', retryable: true }
