@@ -11,6 +11,7 @@
 import type { Kernel, TableRow } from '@heddle/core/lowlevel'
 import { isError } from '@heddle/core'
 import type { FleetWorker, Refusal } from '../fleet/fleet-worker.ts'
+import { readHolder } from '../fleet/job-records.ts'
 import {
   Lease,
   leaseId,
@@ -195,7 +196,15 @@ export class Campaign implements Work {
   /** Why this worker cannot have a lease of it; undefined when it can. */
   refusal(worker: FleetWorker): Refusal | undefined {
     if (this.#phase !== 'running' || this.openUnits < 1) return noWork
-    return refusalOf(this.spec, worker)
+    return refusalOf(this.spec, worker) ?? this.#restOf(worker)
+  }
+
+  /** P11. */
+  #restOf(worker: FleetWorker): Refusal | undefined {
+    const retryAfter = worker.restOf(this.id, this.#host.kernel.clock.now())
+    if (retryAfter === 0) return undefined
+    const message = `campaign ${this.spec.name} failed on this worker, which gets it again in ${Math.ceil(retryAfter / 1_000)} s`
+    return { reason: 'no_work', message, retryAfter, isPersonal: true }
   }
 
   /** Takes units for a lease of this worker; undefined when none is open. */
@@ -299,6 +308,7 @@ export class Campaign implements Work {
     this.#due.hasState = true
     if (why === 'finished') {
       lease.worker.lastWork = this.id
+      lease.worker.hasFinished(this.id)
       this.#startFailures.clear()
     }
     if (this.#phase !== 'ended' && !this.#endInTrouble()) {
@@ -316,8 +326,9 @@ export class Campaign implements Work {
   async closedLease(number: number): Promise<ClosedLease | undefined> {
     const record = await this.#host.closedLease(leaseId(this.id, number))
     if (record === undefined) return undefined
-    const { closed, sequence, worker, epoch } = record
-    return { why: closed, sequence, worker, epoch }
+    const { closed, sequence, worker, holder, epoch } = record
+    const { owner } = readHolder(holder).identity
+    return { why: closed, sequence, worker, owner, epoch }
   }
 
   // ── Steering ──────────────────────────────────────────────────────────────────────────────────

@@ -26,7 +26,10 @@ import { firstState, type CampaignParts } from './campaign-state.ts'
 import { Campaign } from './campaign.ts'
 import {
   campaignCreated,
+  campaignRemoved,
   leaseForgotten,
+  leasesRemoved,
+  readClosedLeases,
   readLease,
   readOpen,
   type CampaignRecord,
@@ -60,6 +63,8 @@ interface OwnedShard {
 }
 
 const readAgainAfter = 500
+/** Leases in one batch. */
+const removedTogether = 200
 /** Campaigns that have ended and stay in memory, for late calls of their workers. */
 const mostEnded = 200
 
@@ -149,6 +154,32 @@ export class Campaigns implements ShardRole {
     const campaign = this.#adopt(record, shard)
     this.#options.onChange(campaign)
     return campaign
+  }
+
+  /**
+   * Removes a campaign that has ended, with the records of its leases: some in each batch, the campaign last, so that a removal that
+   * was cut off is repeated. Gives the number of leases.
+   *
+   * *Cancellation*: none; each batch is answered.
+   * @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`.
+   */
+  async remove(id: string): Promise<number> {
+    const { grant, campaigns } = this.#sureShard(this.#shardOf(id))
+    const { tables, committer } = this.#options
+    const campaign = this.#campaigns.get(id)
+    // Rows of leases that its end has closed may be on their way.
+    while (campaign?.isSaved === false) await campaign.saved()
+    let leases = 0
+    for (;;) {
+      const some = await readClosedLeases(tables, id, 0, removedTogether)
+      if (some.length === 0) break
+      await committer.write(grant, leasesRemoved(some))
+      leases += some.length
+    }
+    await committer.write(grant, campaignRemoved(id))
+    if (campaign !== undefined) campaigns.delete(campaign)
+    this.#campaigns.delete(id)
+    return leases
   }
 
   /** An id in a shard that this server owns: so a campaign is created where it is asked for. */

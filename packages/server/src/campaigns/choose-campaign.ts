@@ -29,17 +29,23 @@ export function chooseCampaign(
   let refusal: Refusal = { reason: 'no_work', message: 'no job and no unit of a campaign waits' }
   let candidates: Campaign[] = []
   let priority = -Infinity
+  /** Milliseconds until the first campaign that failed on this worker is for it again (P11). */
+  let rest = Infinity
   for (const campaign of campaigns) {
     if (!worker.serves(campaign.spec.tenant)) continue
     const refused = campaign.refusal(worker)
     if (refused !== undefined) {
       if (order[refused.reason] > order[refusal.reason]) refusal = refused
+      if (refused.isPersonal !== true || refused.retryAfter! >= rest) continue
+      rest = refused.retryAfter!
+      if (refused.reason === refusal.reason) refusal = refused
     } else if (campaign.spec.priority > priority) {
       candidates = [campaign]
       priority = campaign.spec.priority
     } else if (campaign.spec.priority === priority) candidates.push(campaign)
   }
-  return candidates.length === 0 ? refusal : neediest(candidates, worker, random)
+  if (candidates.length > 0) return neediest(candidates, worker, random)
+  return rest === Infinity ? refusal : { ...refusal, isPersonal: true, retryAfter: rest }
 }
 
 function neediest(candidates: readonly Campaign[], worker: FleetWorker, random: Random): Campaign {

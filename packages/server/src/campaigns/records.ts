@@ -121,6 +121,15 @@ export function leaseForgotten(record: LeaseRecord): TableRow[] {
   return leaseSaved({ ...record, closed: 'campaign_ended' })
 }
 
+/** Leases of a campaign that is removed. */
+export function leasesRemoved(records: readonly LeaseRecord[]): TableRow[] {
+  return records.map(({ id }) => remove(closedLeaseTable, id))
+}
+
+export function campaignRemoved(id: string): TableRow[] {
+  return [remove(campaignTable, id), remove(openCampaignTable, id)]
+}
+
 // ── Reading ─────────────────────────────────────────────────────────────────────────────────────
 
 /** Everything that is open in these shards: for a take-over. */

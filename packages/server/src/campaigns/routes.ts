@@ -1,5 +1,5 @@
 import { HeddleError } from '@heddle/core'
-import type { Tables } from '@heddle/core/lowlevel'
+import type { ArtifactStore, Tables } from '@heddle/core/lowlevel'
 import type { Static } from 'typebox'
 import {
   calculate,
@@ -8,6 +8,7 @@ import {
   excludeLease,
   listCampaigns,
   pauseCampaign,
+  removeCampaign,
   resumeCampaign,
   showCampaign,
   stopCampaign,
@@ -41,6 +42,7 @@ export function campaignRoutes(
   tables: Tables,
   ready: () => Promise<void>,
   partsOf: (spec: CampaignSpec) => CampaignParts,
+  artifacts: Pick<ArtifactStore, 'remove'> | undefined,
 ): Room['routes'] {
   /** A campaign of the caller's tenant that runs here. @throws `HDL_UNKNOWN_CAMPAIGN`. */
   const own = async (id: string, caller: Caller): Promise<Campaign> => {
@@ -122,6 +124,16 @@ export function campaignRoutes(
         const campaign = await own(params.id, caller)
         await exclude(campaign, tables, body.lease, body.reason)
         return viewOf(campaign)
+      },
+      { ownedBy, tenancy: 'handler' },
+    ),
+    route(
+      removeCampaign,
+      async ({ params, caller }) => {
+        const { phase } = await view(params.id, caller)
+        if (phase !== 'ended') throw badInput('campaign', 'it has not ended: stop it first')
+        const bytes = (await artifacts?.remove(params.id)) ?? 0
+        return { leases: await campaigns.remove(params.id), artifact_bytes: bytes }
       },
       { ownedBy, tenancy: 'handler' },
     ),

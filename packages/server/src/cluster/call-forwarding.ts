@@ -1,7 +1,7 @@
 /** Calls of routes, sent on to the servers that answer them. */
 import type { FastifyRequest } from 'fastify'
 import type { AccessPolicy } from '../http/caller.ts'
-import type { CallForwarding } from '../http/context.ts'
+import type { CallForwarding, ForwardedAnswer } from '../http/context.ts'
 import type { Call } from '../http/route.ts'
 import { ForwardedPolicy } from './forwarded-policy.ts'
 import type { ForwardAnswer, Forwarder, ForwardRequest } from './forward.ts'
@@ -38,7 +38,7 @@ export class ClusterForwarding implements CallForwarding {
     call: AnyCall,
     body: string | undefined,
     isStream = false,
-  ): Promise<boolean> | undefined {
+  ): Promise<ForwardedAnswer | undefined> | undefined {
     if (this.#forwarder.isLocal(name)) return undefined
     return this.#forward(name, call, body, isStream)
   }
@@ -95,16 +95,16 @@ export class ClusterForwarding implements CallForwarding {
     call: AnyCall,
     body: string | undefined,
     isStream: boolean,
-  ): Promise<boolean> {
+  ): Promise<ForwardedAnswer | undefined> {
     const request = requestOf(call, body)
     const answer = isStream
       ? await this.#forwarder.forwardStream(name, request)
       : await this.#forwarder.forward(name, request)
-    if (answer === undefined) return false
+    if (answer === undefined) return undefined
     const { status, headers } = answer
     const content = 'stream' in answer ? answer.stream : answer.body
     void call.reply.code(status).headers(headers).send(content)
-    return true
+    return { status, body: 'stream' in answer ? undefined : answer.body }
   }
 }
 

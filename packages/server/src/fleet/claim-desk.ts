@@ -70,7 +70,7 @@ class WaitingClaim implements ListItem<WaitingClaim> {
     this.#done = done
     this.#signal = signal
     this.#onAbort = () => this.end(list)
-    this.#timer = clock.setTimer(wait, this.#onAbort)
+    this.#timer = clock.setTimer(Math.min(wait, refusal.retryAfter ?? wait), this.#onAbort)
     signal?.addEventListener('abort', this.#onAbort, { once: true })
     // W7: it is answered with what its worker has to know.
     this.#unwatch = worker.claims.add(this.#onAbort)
@@ -78,7 +78,11 @@ class WaitingClaim implements ListItem<WaitingClaim> {
 
   /** Answers with nothing. */
   end(list: LinkedList<WaitingClaim>): void {
-    if (list.remove(this)) this.#answer({ kind: 'empty', ...this.refusal })
+    if (!list.remove(this)) return
+    // What its refusal said about coming back has passed while it waited.
+    const { reason, message } = this.refusal
+    const isOver = reason === 'no_work' || reason === 'capability'
+    this.#answer({ kind: 'empty', ...(isOver ? { reason, message } : this.refusal) })
   }
 
   give(list: LinkedList<WaitingClaim>, lease: Lease): void {
@@ -102,6 +106,8 @@ export class ClaimDesk {
   readonly #waiting = new LinkedList<WaitingClaim>()
   readonly #waitingOf = new Map<string, number>()
   readonly #most: number
+  /** Kinds of workers for which nothing was found since work arrived last: their other claims are not looked at. */
+  readonly #refused = new Set<string>()
   #isPlanned = false
   #isOpen = true
 
@@ -170,6 +176,7 @@ export class ClaimDesk {
 
   /** Work has arrived: checks waiting claims when the current code has finished. */
   wake(): void {
+    this.#refused.clear()
     if (this.#isPlanned || this.#waiting.size === 0) return
     this.#isPlanned = true
     soon(() => this.#look(this.#waiting.size))
@@ -179,18 +186,27 @@ export class ClaimDesk {
     this.#isPlanned = false
     let claim = this.#waiting.first
     for (let looked = 0; claim !== undefined && looked < left; looked++) {
-      if (!this.#options.hasWork()) return
       if (looked === slice) return this.#lookLater(left - looked)
       const next: WaitingClaim | undefined = claim.next
-      const chosen = this.#options.choose(claim.worker, claim.request)
-      if ('reason' in chosen) {
-        claim.refusal = chosen
-        // To the end: the next slice checks others.
-        this.#waiting.remove(claim)
-        this.#waiting.push(claim)
-      } else claim.give(this.#waiting, chosen)
+      if (this.#refused.has(claim.worker.kind)) this.#putLast(claim)
+      else if (this.#options.hasWork()) this.#tryToGive(claim)
+      else return
       claim = next ?? this.#waiting.first
     }
+  }
+
+  #tryToGive(claim: WaitingClaim): void {
+    const chosen = this.#options.choose(claim.worker, claim.request)
+    if (!('reason' in chosen)) return claim.give(this.#waiting, chosen)
+    claim.refusal = chosen
+    if (chosen.isPersonal !== true) this.#refused.add(claim.worker.kind)
+    this.#putLast(claim)
+  }
+
+  /** The next slice looks at others. */
+  #putLast(claim: WaitingClaim): void {
+    this.#waiting.remove(claim)
+    this.#waiting.push(claim)
   }
 
   #lookLater(left: number): void {

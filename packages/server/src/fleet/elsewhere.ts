@@ -16,7 +16,7 @@ import { isError } from '@heddle/core'
 import type { Clock } from '@heddle/core/lowlevel'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Call } from '../http/route.ts'
-import type { WorkerDescription } from './fleet-worker.ts'
+import { kindOf, type WorkerDescription } from './fleet-worker.ts'
 
 type AnyCall = Pick<Call, 'request' | 'reply' | 'caller' | 'id' | 'signal' | 'deadline'>
 
@@ -103,7 +103,7 @@ export class Elsewhere {
     address: string,
   ): Promise<T | undefined> {
     const { forwarding, members } = this.#cluster
-    const kind = kindOf(call, body.worker)
+    const kind = kindOf(call.caller.tenant, body.worker)
     const { addresses } = await members.others()
     for (const server of addresses) {
       const key = `${server} ${kind}`
@@ -184,12 +184,6 @@ export class Elsewhere {
       return
     }
   }
-}
-
-/** Workers that can do the same for the same owner. */
-function kindOf({ caller }: AnyCall, worker: WorkerDescription): string {
-  const { threads, memory, capabilities, tags, system, jobs, full } = worker
-  return JSON.stringify([caller.tenant, threads, memory, capabilities, tags, system, jobs, full])
 }
 
 /** The campaign, or the jobs of a shard, that a lease is of: its owner answers for the lease. */

@@ -24,6 +24,7 @@ import {
   fromErrorRecord,
   isSmallJson,
   Life,
+  LinkedList,
   pauseFor,
   shardCount,
   shardOf,
@@ -33,6 +34,7 @@ import {
   type FleetNeeds,
   type Grant,
   type Kernel,
+  type ListItem,
   type ServiceState,
   type ShardRole,
   type StopOptions,
@@ -61,7 +63,7 @@ import {
 import { refusalOf, whyWaiting } from './why-waiting.ts'
 import type { WorkerGroups } from './worker-groups.ts'
 
-export interface WaitingJob {
+export interface WaitingJob extends ListItem<WaitingJob> {
   readonly key: string
   readonly attempt: FleetAttempt
   readonly resolve: (value: unknown) => void
@@ -127,12 +129,14 @@ export class FleetJobs implements FleetDispatch, ShardRole {
    * Keyed by tenant and by their needs, in order of arrival: a claim checks each need of its tenant
    * once (W9).
    */
-  readonly #waiting = new Map<string, Map<string, WaitingJob[]>>()
+  readonly #waiting = new Map<string, Map<string, LinkedList<WaitingJob>>>()
   /** Jobs of shards that are being read: they may have a lease there. */
   readonly #held = new Map<JobShard, WaitingJob[]>()
   readonly #byLease = new Map<Lease, WaitingJob>()
   readonly #byKey = new Map<string, WaitingJob>()
   readonly #unclaimed = new Map<string, Unclaimed>()
+  /** The same ones: a report costs the same however many a restart has left (L9). */
+  readonly #unclaimedByLease = new Map<Lease, Unclaimed>()
   /** Reading of shards: stop() ends it and waits for it. */
   readonly #background: Scope
   readonly #life: Life
@@ -176,7 +180,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   /** Attempts of a tenant that wait. */
   waitingOf(tenant: string): number {
     let count = 0
-    for (const jobs of this.#waiting.get(tenant)?.values() ?? []) count += jobs.length
+    for (const jobs of this.#waiting.get(tenant)?.values() ?? []) count += jobs.size
     return count
   }
 
@@ -211,6 +215,9 @@ export class FleetJobs implements FleetDispatch, ShardRole {
         isOver: false,
         isReading: false,
         stopping: undefined,
+        list: undefined,
+        previous: undefined,
+        next: undefined,
       }
       if (signal.aborted) return stop()
       signal.addEventListener('abort', stop, { once: true })
@@ -228,14 +235,14 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   take(worker: FleetWorker): WaitingJob | Refusal | undefined {
     let refusal: Refusal | undefined
     for (const jobs of this.#waiting.get(worker.identity.tenant)?.values() ?? []) {
-      const refused = refusalOf(worker, jobs[0]!.attempt)
+      const job = jobs.first!
+      const refused = refusalOf(worker, job.attempt)
       if (refused !== undefined) {
         refusal = refused
         continue
       }
       // L12: without a shard that it is sure of, this server hands out nothing.
-      if (this.#findShard(jobs[0]!) === undefined) return unsure
-      const job = jobs[0]!
+      if (this.#findShard(job) === undefined) return unsure
       this.#unqueue(job)
       return job
     }
@@ -438,13 +445,15 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   #onUnclaimed(key: string): void {
     const unclaimed = this.#unclaimed.get(key)
     if (unclaimed === undefined) return
-    this.#unclaimed.delete(key)
+    this.#dropUnclaimed(unclaimed)
     if (!unclaimed.isFinished) this.#options.close(unclaimed.lease, 'cancelled')
   }
 
-  #dropUnclaimed({ key, timer }: Unclaimed): void {
+  #dropUnclaimed(unclaimed: Unclaimed): void {
+    const { key, lease, timer } = unclaimed
     timer.cancel()
-    this.#unclaimed.delete(key)
+    this.#unclaimedByLease.delete(lease)
+    if (this.#unclaimed.get(key) === unclaimed) this.#unclaimed.delete(key)
   }
 
   // ── Leases ────────────────────────────────────────────────────────────────────────────────────
@@ -462,7 +471,7 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   }
 
   #unclaimedOf(lease: Lease): Unclaimed | undefined {
-    return this.#unclaimed.values().find((each) => each.lease === lease)
+    return this.#unclaimedByLease.get(lease)
   }
 
   #release(lease: Lease, why: CloseReason): void {
@@ -511,9 +520,9 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     const { tenant, needs } = lineOf(job)
     let lines = this.#waiting.get(tenant)
     if (lines === undefined) this.#waiting.set(tenant, (lines = new Map()))
-    const jobs = lines.get(needs)
-    if (jobs === undefined) lines.set(needs, [job])
-    else jobs.push(job)
+    let jobs = lines.get(needs)
+    if (jobs === undefined) lines.set(needs, (jobs = new LinkedList()))
+    jobs.push(job)
     this.#waitingCount++
     this.#options.onWaiting()
   }
@@ -523,12 +532,10 @@ export class FleetJobs implements FleetDispatch, ShardRole {
     const { tenant, needs } = lineOf(job)
     const lines = this.#waiting.get(tenant)
     const jobs = lines?.get(needs)
-    const index = jobs?.indexOf(job) ?? -1
-    if (index < 0) return false
-    jobs!.splice(index, 1)
+    if (lines === undefined || jobs?.remove(job) !== true) return false
     this.#waitingCount--
-    if (jobs!.length === 0) lines!.delete(needs)
-    if (lines!.size === 0) this.#waiting.delete(tenant)
+    if (jobs.size === 0) lines.delete(needs)
+    if (lines.size === 0) this.#waiting.delete(tenant)
     return true
   }
 
@@ -575,7 +582,10 @@ export class FleetJobs implements FleetDispatch, ShardRole {
   #keepUnclaimed(lease: Lease, key: string, isFinished: boolean): void {
     const { clock } = this.#options.kernel
     const timer = clock.setTimer(this.times.stale, () => this.#onUnclaimed(key))
-    this.#unclaimed.set(key, { lease, shard: lease.work as JobShard, key, timer, isFinished })
+    const shard = lease.work as JobShard
+    const unclaimed: Unclaimed = { lease, shard, key, timer, isFinished }
+    this.#unclaimed.set(key, unclaimed)
+    this.#unclaimedByLease.set(lease, unclaimed)
   }
 
   /** The shard of the job's owner, where this server has it. */

@@ -38,11 +38,25 @@ export interface Refusal {
   readonly reason: EmptyReason
   readonly message: string
   readonly retryAfter?: number
+  /** Because of what this worker has done or is, not of what it can do: others of its kind may get work. */
+  readonly isPersonal?: boolean
+}
+
+/** What workers of one kind have in common: they can do the same, for the same tenant. */
+export function kindOf(
+  tenant: string,
+  { threads, memory, capabilities, tags, system, jobs, full }: WorkerDescription,
+): string {
+  return JSON.stringify([tenant, threads, memory, capabilities, tags, system, jobs, full])
 }
 
 /** Who waits for the next time that something happens. */
 class Waiters {
   #waiting: Set<() => void> | undefined
+
+  get isEmpty(): boolean {
+    return this.#waiting === undefined || this.#waiting.size === 0
+  }
 
   /** Calls it once; the returned function removes it. */
   add(wake: () => void): () => void {
@@ -67,16 +81,22 @@ export class FleetWorker {
   /** Set by WorkerGroups. */
   group: WorkerGroup | undefined
   groupKey = ''
+  /** See `kind`. */
+  #kind: { readonly of: WorkerDescription; readonly text: string } | undefined
   /** On the monotonic clock. */
   seenAt: number
   isLeaving = false
   lastRefusal: Refusal | undefined
+  /** How often a place of it became free while a claim had said that there is none. */
+  freed = 0
   /** The campaign of its last lease. */
   lastWork: string | undefined
   /** Units per second and thread, by campaign. */
   readonly speeds = new Map<string, number>()
   /** Campaigns in which it failed, with their owners (W5). */
   readonly failures = new Map<string, string>()
+  /** Campaigns that failed here: for how long it gets no more of them, and until when (P11). */
+  readonly #rests = new Map<string, { readonly pause: number; readonly until: number }>()
   /** Its claims that wait: answered when a job of it is to stop (W7). */
   readonly claims = new Waiters()
   /** Its beats that wait: answered when that happens, or a lease has ended. */
@@ -93,8 +113,22 @@ export class FleetWorker {
     return this.description.name
   }
 
+  /** See kindOf(). */
+  get kind(): string {
+    const { description, identity } = this
+    if (this.#kind?.of !== description) {
+      this.#kind = { of: description, text: kindOf(identity.tenant, description) }
+    }
+    return this.#kind.text
+  }
+
   get threads(): number {
     return this.description.threads
+  }
+
+  /** Whether nothing here is about it: it has no lease, and no call of it waits. */
+  get isIdle(): boolean {
+    return this.leases.size === 0 && this.claims.isEmpty && this.beats.isEmpty
   }
 
   /** W9: whether it may run and know of work of this tenant. */
@@ -114,6 +148,25 @@ export class FleetWorker {
     if (this.failures.size > mostRemembered) this.failures.delete(first(this.failures))
   }
 
+  /** P11. `hasWorked`: the lease that failed has reported some units. */
+  rest(campaign: string, now: number, hasWorked: boolean): void {
+    const before = hasWorked ? undefined : this.#rests.get(campaign)?.pause
+    const pause = before === undefined ? firstRest : Math.min(2 * before, longestRest)
+    this.#rests.delete(campaign)
+    this.#rests.set(campaign, { pause, until: now + pause })
+    if (this.#rests.size > mostRemembered) this.#rests.delete(first(this.#rests))
+  }
+
+  /** Milliseconds until it gets work of this campaign again; 0 when it may have it now. */
+  restOf(campaign: string, now: number): number {
+    return Math.max(0, (this.#rests.get(campaign)?.until ?? 0) - now)
+  }
+
+  /** A lease of this campaign has finished here. */
+  hasFinished(campaign: string): void {
+    this.#rests.delete(campaign)
+  }
+
   measured(campaign: string, speed: number): void {
     const before = this.speeds.get(campaign)
     this.speeds.delete(campaign)
@@ -123,6 +176,9 @@ export class FleetWorker {
 }
 
 const mostRemembered = 16
+/** Milliseconds (P11). */
+const firstRest = 1_000
+const longestRest = 300_000
 
 function first(map: ReadonlyMap<string, unknown>): string {
   for (const key of map.keys()) return key

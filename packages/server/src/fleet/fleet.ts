@@ -81,6 +81,8 @@ export class Fleet {
   readonly #nameFor: number
   readonly #mostWorkers: number
   readonly #workers = new Map<string, FleetWorker>()
+  /** How far #forgetIdle() has looked. */
+  #looked: Iterator<FleetWorker> = [][Symbol.iterator]()
   readonly groups = new WorkerGroups()
   /** Keyed by owner and name (W6). */
   readonly #names = new Map<string, FleetWorker>()
@@ -171,9 +173,8 @@ export class Fleet {
     if (worker === undefined) {
       worker = new FleetWorker(description, identity, now)
       this.#workers.set(worker.id, worker)
-      this.#forgetOldest()
+      this.#forgetIdle(worker)
     } else {
-      // The last one stays last: the map is in the order of first contact.
       worker.description = description
       worker.identity = identity
     }
@@ -256,7 +257,7 @@ export class Fleet {
     if (isJobs(work)) this.#jobs!.failed(lease, failure)
     this.book.close(lease, 'failed')
     if (isCampaign(work)) {
-      worker.failedIn(work.id, work.spec.owner)
+      this.#failedIn(work, lease)
       if (failure.stage === 'start' || lease.done === 0) work.failedToStart(worker, failure.message)
     }
     await work.saved()
@@ -353,6 +354,12 @@ export class Fleet {
     if (worker.leases.size === 0) this.#forget(worker)
   }
 
+  /** W10: a lease of the worker has ended at another server, which this one has sent the report on to. */
+  freePlace(id: string, owner: string): void {
+    const worker = this.#workers.get(id)
+    if (worker !== undefined && worker.identity.owner === owner) this.#freePlace(worker)
+  }
+
   /** Work has arrived: waiting claims are checked in this turn of the loop (W3). */
   wake(): void {
     this.desk.wake()
@@ -395,8 +402,10 @@ export class Fleet {
     }
     if (worker.isSuspect) return suspect(worker)
     const campaign = chooseCampaign(this.#campaigns?.offering() ?? [], worker, this.#kernel.random)
-    if ('reason' in campaign)
-      return job !== undefined && campaign.reason === 'no_work' ? job : campaign
+    if ('reason' in campaign) {
+      const isJobNearer = job !== undefined && campaign.reason === 'no_work'
+      return isJobNearer && campaign.isPersonal !== true ? job : campaign
+    }
     const range = campaign.take(worker)
     if (range === undefined) return { reason: 'no_work', message: 'no units are open' }
     worker.lastWork = campaign.id
@@ -417,11 +426,13 @@ export class Fleet {
 
   #refusal(worker: FleetWorker): Refusal | undefined {
     const { address } = worker.identity
-    if (worker.isLeaving) return { reason: 'limit', message: 'the worker is leaving' }
+    if (worker.isLeaving) {
+      return { reason: 'limit', message: 'the worker is leaving', isPersonal: true }
+    }
     const leases = this.book.leasesFrom(address)
     if (leases < this.#leasesPerAddress) return undefined
     const message = `${leases} leases are held from ${address}, the limit is ${this.#leasesPerAddress}`
-    return { reason: 'limit', message, retryAfter: 10_000 }
+    return { reason: 'limit', message, retryAfter: 10_000, isPersonal: true }
   }
 
   #hasWork(): boolean {
@@ -456,19 +467,36 @@ export class Fleet {
   }
 
   #onClosed(lease: Lease, why: CloseReason): void {
+    const { work, worker } = lease
     if (why === 'stale') this.#lost?.add(lease)
-    if (why === 'finished' && isJobs(lease.work)) lease.worker.failures.clear()
-    if (lease.worker.isLeaving && lease.worker.leases.size === 0) this.#forget(lease.worker)
-    // A place is free there, and its claim that waits has said that there is none: it asks again.
-    if (lease.worker.description.full !== undefined) lease.worker.claims.wake()
+    if (why === 'invalid_report' && isCampaign(work)) {
+      this.#failedIn(work, lease)
+      if (lease.done === 0) work.failedToStart(worker, 'its report was invalid')
+    }
+    if (why === 'finished' && isJobs(work)) worker.failures.clear()
+    if (worker.isLeaving && worker.leases.size === 0) this.#forget(worker)
+    this.#freePlace(worker)
   }
 
-  #forgetOldest(): void {
-    if (this.#workers.size <= this.#mostWorkers) return
-    for (const worker of this.#workers.values()) {
-      if (worker.leases.size > 0) continue
-      this.#forget(worker)
-      return
+  /** W5, P11. */
+  #failedIn({ id, spec }: Campaign, { worker, done }: Lease): void {
+    worker.failedIn(id, spec.owner)
+    worker.rest(id, this.now(), done > 0)
+  }
+
+  /** W10: a lease of it has ended, at whichever server. */
+  #freePlace(worker: FleetWorker): void {
+    if (worker.description.full === undefined) return
+    worker.freed++
+    worker.claims.wake()
+  }
+
+  /** W1: forgets a worker that has nothing here, in the order of first contact; a few are looked at with each that comes. */
+  #forgetIdle(added: FleetWorker): void {
+    for (let left = lookedAtOnce; left > 0 && this.#workers.size > this.#mostWorkers; left--) {
+      const { done, value: worker } = this.#looked.next()
+      if (done === true) this.#looked = this.#workers.values()
+      else if (worker !== added && worker.isIdle) this.#forget(worker)
     }
   }
 
@@ -478,6 +506,9 @@ export class Fleet {
     if (this.#names.get(nameKey(worker)) === worker) this.#names.delete(nameKey(worker))
   }
 }
+
+/** Workers that are looked at for one that may be forgotten: those that come cost the same, however many are busy. */
+const lookedAtOnce = 4
 
 function nameKey({ name, identity }: FleetWorker): string {
   return `${identity.owner} ${name}`
@@ -493,7 +524,7 @@ function isJobs(work: Work): work is JobShard {
 
 function suspect({ failures }: FleetWorker): Refusal {
   const message = `this worker failed in ${failures.size} campaigns of different owners; repair it, or ask an operator to clear it`
-  return { reason: 'blocked', message }
+  return { reason: 'blocked', message, isPersonal: true }
 }
 
 /** The campaign of a lease. @throws `HDL_UNKNOWN_CAMPAIGN` for the lease of a job. */

@@ -125,8 +125,8 @@ export class JobShard implements Work {
     const closed = this.#finished.get(number)
     if (closed === undefined) return undefined
     await this.saved()
-    const { sequence, worker, epoch } = closed.lease
-    return { why: 'finished', sequence, worker: worker.id, epoch }
+    const { sequence, worker, owner, epoch } = closed.lease
+    return { why: 'finished', sequence, worker: worker.id, owner, epoch }
   }
 
   /** A row of an earlier life of the server: its lease, as finished as it was. */

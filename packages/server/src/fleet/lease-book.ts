@@ -307,12 +307,12 @@ export class LeaseBook {
     const id = parseLeaseId(call.lease)
     const work = id && this.findWork(id.work)
     const closed = await work?.closedLease(id!.number)
+    const isOwn = closed?.worker === call.worker && isOf(call, closed.owner)
     const isSame =
       closed?.why === 'finished' &&
-      closed.worker === call.worker &&
       closed.epoch === call.epoch &&
       report.sequence <= closed.sequence
-    if (!isSame) throw this.#lost(call, closed?.worker === call.worker ? closed.why : undefined)
+    if (!isOwn || !isSame) throw this.#lost(call, isOwn ? closed?.why : undefined)
     return { counted: false, closed: 'finished', nextBeat: 0 }
   }
 

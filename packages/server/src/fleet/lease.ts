@@ -85,6 +85,8 @@ export interface ClosedLease {
   readonly why: string
   readonly sequence: number
   readonly worker: string
+  /** Who claimed it (L4). */
+  readonly owner: string
   readonly epoch: number
 }
 

@@ -29,7 +29,7 @@ import {
 } from '../client/contract/fleet.ts'
 import type { ResponseBodyOf } from '../client/contract/contract.ts'
 import { isAllowed, type Caller } from '../http/caller.ts'
-import type { ServerContext } from '../http/context.ts'
+import type { ForwardedAnswer, ServerContext } from '../http/context.ts'
 import type { Room } from '../http/room.ts'
 import { route, type Call } from '../http/route.ts'
 import { tenantsOf } from '../http/tenancy.ts'
@@ -195,7 +195,7 @@ export function openFleetRoom(
     campaigns,
     routes: [
       ...fleetRoutes(fleet, jobs, times, ready, context, elsewhere),
-      ...campaignRoutes(campaigns, store.tables, ready, partsOf),
+      ...campaignRoutes(campaigns, store.tables, ready, partsOf, context.artifacts),
     ],
     start: async () => {
       // A store in memory has nothing to continue: its shards are acquired when they are needed first.
@@ -316,6 +316,13 @@ function beatLeases(
   return { lost, stop: fleet.stopsOf(worker, owner), next_beat_ms: next }
 }
 
+/** Whether a lease has ended with this answer to a report, or before it. */
+function hasEnded({ status, body }: ForwardedAnswer): boolean {
+  if (status !== 200 || body === undefined) return status === 410
+  const { closed, ended } = JSON.parse(body.toString()) as { closed?: string; ended?: boolean }
+  return closed !== undefined || ended === true
+}
+
 /** A wait is not a beat without progress (L8). */
 function withoutProgress(leases: readonly BeatLease[]): BeatLease[] {
   return leases.map(({ lease, epoch }) => ({ lease, epoch }))
@@ -335,6 +342,13 @@ function fleetRoutes(
   elsewhere: Elsewhere | undefined,
 ): Room['routes'] {
   const { book } = fleet
+  /** W10. */
+  const onForwarded = (
+    { body, caller }: { readonly body: { readonly worker: string }; readonly caller: Caller },
+    answer: ForwardedAnswer,
+  ): void => {
+    if (hasEnded(answer)) fleet.freePlace(body.worker, caller.id)
+  }
   return [
     route(fleetVersion, ({ body }) => ({
       protocol: agreeVersion(body.protocol),
@@ -354,23 +368,28 @@ function fleetRoutes(
       const isForwarded = elsewhere?.isForwarded(call) === true
       const own = identityOf(call)
       const identity = isForwarded ? { ...own, address: call.body.address ?? own.address } : own
-      fleet.callingWorker(worker, identity)
+      const known = fleet.callingWorker(worker, identity)
+      const { freed } = known
       const until = fleet.now() + wait
       const others = isForwarded ? undefined : elsewhere
       for (;;) {
         const stop = fleet.newStopsOf(worker.id)
-        const left = stop.length > 0 ? 0 : Math.max(0, until - fleet.now())
+        /** Milliseconds; 0 when the worker has to be answered: W7, W10. */
+        const leftNow = (): number =>
+          stop.length > 0 || known.freed !== freed ? 0 : Math.max(0, until - fleet.now())
+        const left = leftNow()
         // E1: with other servers, a claim looks up once a second.
-        const part = others === undefined ? left : Math.min(left, askEvery)
         const claim = { description: worker, identity, request, holds, signal }
         let answer = await fleet.claim({ ...claim, wait: others === undefined ? left : 0 })
         const asked = stop.length === 0 ? {} : { stop }
         if (answer.kind === 'offer') return { ...offerOf(answer.lease, fleet), ...asked }
         const found = await others?.claim<ClaimReply>(call, call.body, identity.address)
         if (found !== undefined) return { ...found, ...asked }
-        if (others !== undefined) answer = await fleet.claim({ ...claim, wait: part })
+        if (others !== undefined) {
+          answer = await fleet.claim({ ...claim, wait: Math.min(leftNow(), askEvery) })
+        }
         if (answer.kind === 'offer') return { ...offerOf(answer.lease, fleet), ...asked }
-        if (others !== undefined && left > part && isPatient(answer) && !signal.aborted) continue
+        if (others !== undefined && leftNow() > 0 && isPatient(answer) && !signal.aborted) continue
         // W7: stops that arrived while it waited.
         stop.push(...fleet.newStopsOf(worker.id))
         const { reason, message, retryAfter = reason === 'no_work' ? 0 : 5_000 } = answer
@@ -437,7 +456,7 @@ function fleetRoutes(
           next_beat_ms: nextBeat,
         }
       },
-      { ownedBy },
+      { ownedBy, onForwarded },
     ),
     route(
       fleetParams,
@@ -459,7 +478,7 @@ function fleetRoutes(
         else await fleet.fail(named, { ...failure, stage })
         return { ended: true }
       },
-      { ownedBy },
+      { ownedBy, onForwarded },
     ),
     route(
       fleetStop,

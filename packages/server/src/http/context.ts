@@ -54,10 +54,17 @@ export interface PlacedContext extends Omit<ServerContext, 'places'> {
   readonly placesOf: (tenant: string) => Places
 }
 
+/** What another server has answered to a call that was forwarded. */
+export interface ForwardedAnswer {
+  readonly status: number
+  /** Undefined when it is a stream. */
+  readonly body: Buffer | undefined
+}
+
 /** Where several servers share a store: sends calls on to the server that answers them. */
 export interface CallForwarding {
   /**
-   * Resolves with whether another server has answered; undefined when this one does. Never with the reply: that is a
+   * Undefined when this server answers, also where that is known later only. Never resolves with the reply: that is a
    * thenable, and would resolve with nothing once it was sent.
    *
    * *Cancellation*: the signal of the call.
@@ -67,7 +74,7 @@ export interface CallForwarding {
     call: Call,
     body: string | undefined,
     isStream?: boolean,
-  ): Promise<boolean> | undefined
+  ): Promise<ForwardedAnswer | undefined> | undefined
   /** @throws `HDL_UNAUTHENTICATED` when the body of a forwarded request is not the one that was sent. */
   checkBody(request: FastifyRequest, body: string | undefined): void
 }

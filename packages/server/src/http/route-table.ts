@@ -105,7 +105,7 @@ const parsers: Readonly<Record<BodyKind, AddParser>> = {
 }
 
 function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings): void {
-  const { contract, door, handle, ownedBy, isStream, tenancy } = route
+  const { contract, door, handle, ownedBy, onForwarded, isStream, tenancy } = route
   const { policy, forwarding } = settings
   const readParams = readerOfWords(contract.params, 'The address')
   const readQuery = readerOfWords(contract.query, 'The query')
@@ -148,9 +148,12 @@ function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings)
       const checked = checkTenant?.(call)
       return checked === undefined ? handle(call) : checked.then(() => handle(call))
     }
-    return elsewhere === undefined
-      ? answer()
-      : elsewhere.then((isAnswered) => (isAnswered ? reply : answer()))
+    if (elsewhere === undefined) return answer()
+    return elsewhere.then((answered) => {
+      if (answered === undefined) return answer()
+      onForwarded?.(call, answered)
+      return reply
+    })
   }
   scope.route({
     method: contract.method,

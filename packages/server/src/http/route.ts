@@ -9,6 +9,7 @@ import type {
   ResponseBodyOf,
 } from '../client/contract/contract.ts'
 import type { Caller } from './caller.ts'
+import type { ForwardedAnswer } from './context.ts'
 import { clientGone } from './lifecycle/client-gone.ts'
 import { deadlineOf, requestId } from './read-request.ts'
 import { checkTenancy, type Tenancy } from './tenancy.ts'
@@ -49,6 +50,8 @@ export interface RouteOptions<C extends Contract> {
    * server before the handler is called. Undefined for a call that any server answers.
    */
   readonly ownedBy?: (call: Call<C>) => string | undefined
+  /** Called when another server has answered, with what this server may learn from it. It must not throw. */
+  readonly onForwarded?: (call: Call<C>, answer: ForwardedAnswer) => void
   /** A success is a stream of any length: a server in between passes it on as it arrives. */
   readonly isStream?: boolean
   /** Needed where the path names a thing and callers are not admins (N2 in tenancy.ts). */
@@ -63,6 +66,7 @@ export interface Route {
   readonly isUnparsed: boolean
   readonly bodyLimit: number | undefined
   readonly ownedBy: ((call: Call) => string | undefined) | undefined
+  readonly onForwarded: ((call: Call, answer: ForwardedAnswer) => void) | undefined
   readonly isStream: boolean
   readonly tenancy: Tenancy<Contract> | undefined
 }
@@ -84,6 +88,7 @@ export function route<const C extends Contract>(
     isUnparsed: options.isUnparsed ?? false,
     bodyLimit: options.bodyLimit ?? contract.bodyLimit,
     ownedBy: options.ownedBy,
+    onForwarded: options.onForwarded,
     isStream: options.isStream ?? false,
     tenancy: options.tenancy,
   }

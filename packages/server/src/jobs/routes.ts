@@ -16,6 +16,7 @@ import {
 } from '../client/contract/jobs.ts'
 import type { ClusterForwarding } from '../cluster/call-forwarding.ts'
 import { commonTenant, type Caller } from '../http/caller.ts'
+import type { ForwardedAnswer } from '../http/context.ts'
 import type { ParseMeans } from '../http/parse-json.ts'
 import { checkTotals, tenantsOf } from '../http/tenancy.ts'
 import { Sending, sendBytes } from '../http/send-bytes.ts'
@@ -192,9 +193,9 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, s
     (await readWithin(seat, async () => {
       const elsewhere = forwarding.forward(read.handle, call, body)
       if (elsewhere === undefined) return false
-      const waitElsewhere = (either: AbortSignal): Promise<boolean> =>
+      const waitElsewhere = (either: AbortSignal): Promise<ForwardedAnswer | undefined> =>
         waitFor(elsewhere, 'The answer of another server', options.clock, { signal: either })
-      return service.untilOver(undefined, waitElsewhere)
+      return (await service.untilOver(undefined, waitElsewhere)) !== undefined
     }))
   if (isAnswered) {
     seat.release()

@@ -198,6 +198,7 @@ test('P6: a campaign that three workers of two owners cannot start ends with the
   }
   await fail('a', 'ann')
   // A second failure of the same worker proves nothing new.
+  await world.clock.advance(1_000)
   await fail('a', 'ann')
   await fail('b', 'ann')
   await fail('c', 'ann')
@@ -207,6 +208,57 @@ test('P6: a campaign that three workers of two owners cannot start ends with the
   const { ended } = campaign
   assert.equal(ended?.why, 'cannot_start')
   assert.match(ended.detail, /the last one \(d at 10\.0\.0\.1\): no compiler$/)
+  await server.stop()
+})
+
+test('P6: reports that cannot be right are failures to start, too', async () => {
+  const world = makeWorld()
+  const server = await new TestServer(world).start()
+  const campaign = await server.create()
+  for (const worker of ['a', 'b', 'c', 'd', 'e']) {
+    const lease = await server.lease(worker)
+    const { closed } = await report(server, lease, 1, 1, [7, 7, 7])
+    assert.equal(closed, 'invalid_report')
+  }
+  assert.equal(campaign.ended?.why, 'cannot_start')
+  await server.stop()
+})
+
+test('P11: a worker gets a campaign that failed there after a pause that doubles, other workers at once', async () => {
+  const world = makeWorld()
+  const { clock } = world
+  const server = await new TestServer(world).start()
+  await server.create({ name: 'broken' })
+  const isOffered = async (): Promise<boolean> => 'id' in (await server.claim('w'))
+  let pauses = ''
+  for (const pause of [1_000, 2_000, 4_000, 8_000]) {
+    const lease = await server.lease('w')
+    await server.fleet.fail(callOf(lease), lost)
+    const refused = await server.claim('w')
+    assert.ok('reason' in refused)
+    pauses += `${refused.message}; `
+    await clock.advance(pause - 1)
+    assert.equal(await isOffered(), false, `after ${pause - 1} ms`)
+    await clock.advance(1)
+  }
+  assert.match(
+    pauses,
+    /campaign broken failed on this worker, which gets it again in 1 s; .* in 8 s; $/,
+  )
+  assert.ok('id' in (await server.claim('other')))
+  // Its claim that waits is answered when the pause is over.
+  const begun = await server.lease('w')
+  await server.fleet.fail(callOf(begun), lost)
+  const waiting = server.claim('w', { wait: 25_000 })
+  await clock.advance(16_000)
+  const early = await waiting
+  assert.ok('reason' in early && early.reason === 'no_work')
+  // A lease that finishes begins again with a second.
+  const good = await server.lease('w')
+  await report(server, good, 1, good.size)
+  await server.fleet.fail(callOf(await server.lease('w')), lost)
+  await clock.advance(1_000)
+  assert.equal(await isOffered(), true)
   await server.stop()
 })
 

@@ -145,3 +145,30 @@ test('explain: a reason for waiting reads only the workers that it names, howeve
   assert.equal(looks, 5)
   await server.stop()
 })
+
+test('W1 L5: a worker that has leases or waits is never forgotten, however many there are', async () => {
+  const server = await new TestServer(makeWorld(), {
+    mostWorkers: 10,
+    leasesPerAddress: 1_000,
+  }).start()
+  await server.create({ units: 1_000_000 })
+  for (let number = 0; number < 30; number++) await server.lease(`busy-${number}`)
+  // The same claim again gets the same offer, which a server that has forgotten its worker does not know.
+  const first = await server.claim('new', { request: 'same' })
+  const again = await server.claim('new', { request: 'same' })
+  assert.ok('id' in first && 'id' in again)
+  assert.equal(again.id, first.id)
+  await server.fleet.leave('new', 'ann')
+  assert.equal(server.fleet.book.get(first.id), undefined)
+  assert.deepEqual([server.fleet.summary().workers, server.fleet.summary().active], [30, 30])
+  await server.stop()
+})
+
+test('W1: of workers without a lease the oldest are forgotten, a few with each that comes', async () => {
+  const server = await new TestServer(makeWorld(), { mostWorkers: 10 }).start()
+  for (let number = 0; number < 100; number++) await server.claim(`idle-${number}`)
+  assert.equal(server.fleet.summary().workers, 10)
+  assert.equal(server.fleet.knownWorker('idle-0'), undefined)
+  assert.notEqual(server.fleet.knownWorker('idle-99'), undefined)
+  await server.stop()
+})

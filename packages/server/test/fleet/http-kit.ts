@@ -10,7 +10,12 @@ export interface HttpLease {
 
 let requests = 0
 
-export function claimAs(server: Server, id: string, wait = 0): Promise<Reply> {
+/** A claim of a worker that can play; `full` names jobs that it has no place for. */
+export function claimBody(
+  id: string,
+  wait: number,
+  full?: readonly string[],
+): { readonly worker: object; readonly request: string; readonly wait_ms: number } {
   const worker = {
     id,
     name: id,
@@ -20,9 +25,13 @@ export function claimAs(server: Server, id: string, wait = 0): Promise<Reply> {
     tags: [],
     system: 'linux-x64',
     jobs: [{ name: 'play', version: '1' }],
+    ...(full === undefined ? {} : { full }),
   }
-  const request = `request-${++requests}`
-  return call(server, '/fleet/claim', { body: { worker, request, wait_ms: wait } })
+  return { worker, request: `request-${++requests}`, wait_ms: wait }
+}
+
+export function claimAs(server: Server, id: string, wait = 0): Promise<Reply> {
+  return call(server, '/fleet/claim', { body: claimBody(id, wait) })
 }
 
 /** Claims and accepts. */

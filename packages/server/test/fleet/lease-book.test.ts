@@ -220,6 +220,10 @@ test('S100 C5 L10: after kill -9 every lease continues with a full stale period,
     result: [1, 2, 7],
   })
   assert.deepEqual([again.counted, again.closed], [false, 'finished'])
+  // L4: to another caller it is unknown, also when its reason has to be read from the store.
+  const stranger = { ...callOf(leases[0]!), owner: 'bob' }
+  const copied = { sequence: 1, done: 10, result: [1, 2, 7] }
+  assert.equal(await lostReason(() => second.fleet.update(stranger, copied)), 'not_held')
   const next = (await second.claim('w8')) as Lease
   assert.notEqual(`${next.id} ${next.epoch}`, `${offer.id} ${offer.epoch}`)
   assert.equal(await lostReason(() => second.fleet.accept(callOf(offer))), 'not_held')

@@ -169,6 +169,8 @@ const rows: Readonly<Record<string, Row | 'everyone' | 'admin' | 'secret'>> = {
   'POST /campaigns/{id}/pause': { of: ['campaign'], body: {}, own: 200 },
   'POST /campaigns/{id}/resume': { of: ['campaign'], body: {}, own: 200 },
   'POST /campaigns/{id}/stop': { of: ['campaign'], body: {}, own: 200 },
+  // After it was stopped.
+  'DELETE /campaigns/{id}': { of: ['campaign'], method: 'DELETE', own: 200 },
 
   'GET /runs/{id}': { of: run, own: 200 },
   'GET /runs/{id}/nodes': { of: run, own: 200 },

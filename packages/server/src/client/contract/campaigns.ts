@@ -193,6 +193,16 @@ export const excludeLease = contract({
   responses: { 200: Campaign },
 })
 
+export const removeCampaign = contract({
+  method: 'DELETE',
+  path: '/campaigns/:id',
+  summary: 'Removes a campaign that has ended, with the records of its leases and its artifacts',
+  access: 'operator',
+  body: 'none',
+  params,
+  responses: { 200: Type.Object({ leases: Type.Integer(), artifact_bytes: Type.Integer() }) },
+})
+
 export const calculate = contract({
   method: 'POST',
   path: '/stats/calc',
@@ -244,5 +254,6 @@ export const campaignContracts = [
   pauseCampaign,
   resumeCampaign,
   excludeLease,
+  removeCampaign,
   calculate,
 ] as const
