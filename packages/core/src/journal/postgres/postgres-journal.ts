@@ -10,6 +10,7 @@
  *
  * store/postgres/journal-schema.ts and artifact-schema.ts have the tables.
  */
+import { randomBytes } from 'node:crypto'
 import { throwIfAborted } from '../../kernel/abort.ts'
 import { waitFor } from '../../kernel/wait-for.ts'
 import { Life, type StopOptions } from '../../kernel/service.ts'
@@ -18,7 +19,7 @@ import { hostname } from 'node:os'
 import { defaultQuota, type ArtifactStore } from '../../artifacts/artifact-store.ts'
 import { FolderArtifacts } from '../../artifacts/folder/folder-artifacts.ts'
 import { PostgresArtifacts } from '../../artifacts/postgres/postgres-artifacts.ts'
-import { HeddleError } from '../../errors.ts'
+import { HeddleError, isError } from '../../errors.ts'
 import { startBeat, type Beat } from '../../kernel/beat.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
@@ -87,7 +88,7 @@ const outcomesAtOnce = 2_000
 /** Milliseconds between two checks of a lease that is running out. */
 const lookAgainAfter = 250
 
-/** What `open_run_1` and `resume_run_1` answer. */
+/** What `open_run_2` and `resume_run_2` answer. */
 type Granted = Omit<Lane, 'id' | 'counts'>
 type OpenAnswer = Granted | { readonly exists: true } | { readonly taken: string }
 type ResumeAnswer = Granted | ({ readonly held: number } & RunHolder) | { readonly changed: true }
@@ -131,6 +132,10 @@ class PostgresJournal implements Journal {
   readonly #chunks: ChunkWriter
   /** Runs that are written, by id. */
   readonly #writing = new Map<string, Writing>()
+  /** Runs that are being opened or resumed: one call for each at a time (repeated-calls-schema.ts). */
+  readonly #taking = new Set<string>()
+  /** Runs that the database may hold for this process although it does not write them: a call had no answer to the end. */
+  readonly #leftovers = new Set<string>()
   /** Counts of runs that are no longer written. */
   readonly #done = { rows: 0, commits: 0 }
   #mailBeat: Beat | undefined
@@ -228,18 +233,13 @@ class PostgresJournal implements Journal {
       checkNodes(header.nodes, clock),
     ])
     this.#checkWritable()
-    await this.#lease.hold()
-    const { id, key, startedAt } = header
+    const { id, startedAt } = header
     const holder = holderOf(header)
-    const answer = await this.#call<OpenAnswer>('open_run_1', this.#reservation(header, options))
-    if ('exists' in answer) {
-      throw new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
-    }
-    if ('taken' in answer) throw keyTaken(key!, answer.taken)
-    const { writer } = this.#write(id, answer, new CountFold())
+    const granted = await this.#reserve('open_run_2', header, options)
+    const { writer } = this.#write(id, granted, new CountFold())
     if (header.nodes.length > 0) writer.announce(header.nodes, startedAt)
-    const change: RunChange = { type: 'open', run: answer.run }
-    return this.#begin(writer, answer, holder, startedAt, change)
+    const change: RunChange = { type: 'open', run: granted.run }
+    return this.#begin(writer, granted, holder, startedAt, change)
   }
 
   async restoreRun(header: Omit<RunHeader, 'nodes'>): Promise<RunRestorer> {
@@ -247,14 +247,8 @@ class PostgresJournal implements Journal {
     checkHeader({ ...header, nodes: [] })
     const { clock } = this.#options.kernel
     const options = await collectPieces(encodePieces('options', header.options, clock))
-    await this.#lease.hold()
-    const { id, key } = header
-    const answer = await this.#call<OpenAnswer>('restore_run_1', this.#reservation(header, options))
-    if ('exists' in answer) {
-      throw new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
-    }
-    if ('taken' in answer) throw keyTaken(key!, answer.taken)
-    const { writer, lane } = this.#write(id, answer, new CountFold())
+    const granted = await this.#reserve('restore_run_2', header, options)
+    const { writer, lane } = this.#write(header.id, granted, new CountFold())
     return {
       add: (entry, stored) => writer.restore(entry, stored),
       count: async () => {
@@ -266,7 +260,60 @@ class PostgresJournal implements Journal {
     }
   }
 
-  /** The parameters of `open_run_1` and `restore_run_1`. */
+  async #reserve(
+    name: string,
+    header: Omit<RunHeader, 'nodes'>,
+    options: readonly Uint8Array<ArrayBuffer>[],
+  ): Promise<Granted> {
+    const { id, key } = header
+    const exists = (): HeddleError =>
+      new HeddleError('HDL_RUN_EXISTS', { run: id, address: this.address })
+    if (this.#isOurs(id)) throw exists()
+    return this.#take(id, async () => {
+      await this.#lease.hold()
+      const answer = await this.#call<OpenAnswer>(name, this.#reservation(header, options))
+      if ('exists' in answer) throw exists()
+      if ('taken' in answer) throw keyTaken(key!, answer.taken)
+      return answer
+    })
+  }
+
+  /** Whether this process writes a run, or is about to. */
+  #isOurs(id: string): boolean {
+    return this.#writing.has(id) || this.#taking.has(id)
+  }
+
+  /** Calls for a run that are sent again when their answer was lost. */
+  async #take<T>(id: string, call: () => Promise<T>): Promise<T> {
+    this.#taking.add(id)
+    try {
+      await this.#leaveLeftovers()
+      const answer = await call()
+      this.#leftovers.delete(id)
+      return answer
+    } catch (error) {
+      if (isError(error, 'HDL_STORE_FAILED')) this.#leftovers.add(id)
+      throw error
+    } finally {
+      this.#taking.delete(id)
+    }
+  }
+
+  /** The lease of this process would keep them from all others. Never rejects: what is left over stays so until the next call. */
+  async #leaveLeftovers(): Promise<void> {
+    const left = [...this.#leftovers].filter((id) => !this.#isOurs(id))
+    if (left.length === 0) return
+    try {
+      const statement = `SELECT ${this.#address.schema}.leave_runs_1($1, $2)`
+      const parameters = [left.map(toStored), this.#lease.holder]
+      await this.#readLink.call('be written', statement, parameters)
+      for (const id of left) this.#leftovers.delete(id)
+    } catch {
+      // The database is away.
+    }
+  }
+
+  /** The parameters of `open_run_2` and `restore_run_2`. */
   #reservation(
     header: Omit<RunHeader, 'nodes'>,
     options: readonly Uint8Array<ArrayBuffer>[],
@@ -298,9 +345,12 @@ class PostgresJournal implements Journal {
       if (outcomeOf(standing) === 'succeeded') {
         throw new HeddleError('HDL_RUN_ENDED', { action: `Resuming run ${id}` })
       }
-      await this.#lease.hold()
-      const parameters = [toStored(id), this.#lease.holder, record.epoch]
-      const answer = await this.#call<ResumeAnswer>('resume_run_1', parameters)
+      if (this.#isOurs(id)) throw heldError(id, record)
+      const answer = await this.#take(id, async () => {
+        await this.#lease.hold()
+        const parameters = [toStored(id), this.#lease.holder, record.epoch]
+        return this.#call<ResumeAnswer>('resume_run_2', parameters)
+      })
       if ('changed' in answer) continue
       if ('held' in answer) {
         if (!isDead(answer)) throw heldError(id, answer)
@@ -328,6 +378,7 @@ class PostgresJournal implements Journal {
 
   async leftRuns(): Promise<readonly string[]> {
     this.#checkOpen()
+    await this.#leaveLeftovers()
     return this.#reader.leftRuns()
   }
 
@@ -393,8 +444,16 @@ class PostgresJournal implements Journal {
         ? [toStored(message.name), await encodeSignal(message, clock)]
         : [null, null]
     const ends = [checkRunState('finished'), checkRunState('cancelled')]
-    const parameters = [toStored(id), kind, toStored(by), ends, name, value]
-    const answer = await this.#call<'posted' | 'unknown' | 'ended'>('post_run_2', parameters)
+    const parameters = [
+      randomBytes(12).toString('hex'),
+      toStored(id),
+      kind,
+      toStored(by),
+      ends,
+      name,
+      value,
+    ]
+    const answer = await this.#call<'posted' | 'unknown' | 'ended'>('post_run_3', parameters)
     if (answer === 'unknown') {
       throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
     }
@@ -606,8 +665,8 @@ class PostgresJournal implements Journal {
       return writer
     } catch (error) {
       this.#forget(writer.runId)
-      // Best effort: without it the run is free when the lease has run out.
-      await this.#call('leave_run_1', [run, epoch]).catch(() => undefined)
+      // Best effort: without it the run is left with the next call that takes one, or when the lease has run out.
+      await this.#call('leave_run_1', [run, epoch]).catch(() => this.#leftovers.add(writer.runId))
       throw error
     }
   }

@@ -25,11 +25,12 @@ export function makePartitions(week: string): string {
     END LOOP;`
 }
 
-/** Reserves a run whose rows lie in this period. */
-export function reserveRun(period: string): string {
+/** Reserves a run whose rows lie in this period. `otherwise`: what finds a reservation when none can be made. */
+export function reserveRun(period: string, otherwise = ''): string {
   return `INSERT INTO @.run (id, key, title, started_at, state, pid, host, command, options, holder, period)
       VALUES (p_id, p_key, p_title, p_started_at, p_state, p_pid, p_host, p_command, p_options, p_holder, ${period})
       ON CONFLICT DO NOTHING RETURNING run, period INTO made;
+    ${otherwise}
     IF FOUND THEN
       RETURN json_build_object('run', made.run, 'period', made.period, 'epoch', 1, 'position', 0);
     END IF;

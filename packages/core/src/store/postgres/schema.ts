@@ -28,6 +28,7 @@ import { journalMigration } from './journal-schema.ts'
 import { byIndex, type Migration } from './migration.ts'
 import { pruneMigration } from './prune-schema.ts'
 import { openRunsMigration, recordMigration, restoreMigration } from './record-schema.ts'
+import { repeatedCallsMigration } from './repeated-calls-schema.ts'
 import { partsMigration, runMailMigration } from './run-mail-schema.ts'
 import { tableMigration } from './table-schema.ts'
 
@@ -300,6 +301,7 @@ export const migrations: readonly Migration[] = [
   restoreMigration,
   artifactMigration,
   pruneMigration,
+  repeatedCallsMigration,
 ]
 
 /** The version of a database that has seen all migrations. */
