@@ -23,6 +23,7 @@ export function checkHolder(holder: RunHolder): void {
 /** Checks the header without the nodes: there may be a million of them. */
 export function checkHeader(header: RunHeader): void {
   checkName('id', header.id)
+  checkLength('id', header.id)
   if (header.key !== undefined) checkRunKey(header.key)
   checkText('title', header.title)
   checkNumber('startedAt', header.startedAt)
@@ -45,16 +46,24 @@ function checkNodeName(option: string, name: string): void {
   if (!name.isWellFormed()) refuse(option, name, 'a well-formed string')
 }
 
-/** The largest entry in an index of PostgreSQL, with room for escaped characters. */
-const longestKey = 2_048
+/** Bytes of text that an entry in an index of PostgreSQL can hold. */
+const longestName = 2_048
+
+/** Bytes of a character, and of one that is escaped (store/stored-text.ts), at most. */
+const mostPerCharacter = 5
+
+function checkLength(option: string, name: string): void {
+  if (name.length * mostPerCharacter <= longestName) return
+  if (Buffer.byteLength(toStored(name)) <= longestName) return
+  refuse(option, `${name.slice(0, 20)}…`, `a string of at most ${longestName} bytes`)
+}
 
 /** Two keys that a store cannot distinguish would be one run. */
 export function checkRunKey(key: string): void {
   checkNodeName('key', key)
   // Node 22 reads text from SQLite up to the first U+0000.
   if (key.includes('\0')) refuse('key', key, 'a string without U+0000')
-  if (Buffer.byteLength(toStored(key)) <= longestKey) return
-  refuse('key', `${key.slice(0, 20)}…`, `a string of at most ${longestKey} bytes`)
+  checkLength('key', key)
 }
 
 /** What the row of a node or of its log says besides its state. */
@@ -70,6 +79,7 @@ export function checkRow(row: {
 
 export function checkNode(node: NodeHeader): void {
   checkNodeName('name', node.name)
+  checkLength('name', node.name)
   checkText('job', node.job)
   checkText('place', node.place)
   if (!Array.isArray(node.after)) refuse('after', node.after, 'a list of names')

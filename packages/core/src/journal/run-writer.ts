@@ -177,6 +177,7 @@ export class RowWriter implements RunWriter, SideWriter {
   async restore(entry: HistoryEntry, stored?: { readonly value: unknown }): Promise<void> {
     switch (entry.kind) {
       case 'nodes':
+        for (const node of entry.added) checkNode(node)
         this.announce(entry.added, entry.at)
         break
       case 'log':

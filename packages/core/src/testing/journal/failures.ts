@@ -1,5 +1,6 @@
 /** J5, J6, and being used wrongly. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { keepAlive } from '../../kernel/keep-alive.ts'
 import {
   header,
@@ -11,6 +12,11 @@ import {
   withCode,
   type ConformanceCase,
 } from './case.ts'
+
+/** Text that cannot be made shorter. */
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
+}
 
 export const failureCases: readonly ConformanceCase[] = [
   {
@@ -197,6 +203,24 @@ export const failureCases: readonly ConformanceCase[] = [
       await assert.rejects(
         journal.post!('r', { kind: 'cancel', by: 'x' }),
         withCode('HDL_RUN_ENDED'),
+      )
+    },
+  },
+  {
+    title: 'a name that no index can hold is refused for its run alone',
+    async run(store) {
+      await using journal = await store.open()
+      const writer = await openRun(journal, 'other')
+      const long = Array.from({ length: 80 }, (_, n) => sha256(String(n))).join('')
+      const refused = withCode('HDL_BAD_OPTION')
+      await assert.rejects(openRun(journal, long), refused)
+      await assert.rejects(openRun(journal, 'r', long), refused)
+      assert.throws(() => writer.addNodes([node(long)]), refused)
+      await writer.commit(step('a', 'succeeded'), 1)
+      const runs = await journal.runs()
+      assert.deepEqual(
+        runs.map(({ id }) => id),
+        ['other'],
       )
     },
   },
