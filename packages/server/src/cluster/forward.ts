@@ -14,19 +14,13 @@
  *      cookie) are not passed on.
  *  F5  A forwarded request has the id of the first one: a write that is sent twice is one request.
  *  F6  Requests for one server are gathered and sent over one kept connection (link.ts). A server of an earlier version
- *  gets them one by
- *      one.
- *      An answer that is a stream may be longer than a frame: it has a connection of its own, and goes to the client at
- *      the pace of the
- *      slower side.
+ *      gets them one by one. What is too long for a frame has a connection of its own, and so has an answer that is a
+ *      stream, which goes to the client at the pace of the slower side.
  *  F7  Every call ends. The first server looks for the owner until the deadline that the caller has sent
- *  (`X-Deadline-Ms`, at most
- *      the limit of the server). For a caller that has sent none it looks for `ownerWithin`, which is longer than a
- *      take-over takes.
- *      Then the answer is 503 with Retry-After. An answer under way has `wayBack` more, so that the owner can report
- *      the deadline.
- *      A stream must have begun by then. From there on each of its pieces has `pieceWithin`: a server that falls silent
- *      in the middle
+ *      (`X-Deadline-Ms`, at most the limit of the server). For a caller that has sent none it looks for `ownerWithin`,
+ *      which is longer than a take-over takes. Then the answer is 503 with Retry-After. An answer under way has
+ *      `wayBack` more, so that the owner can report the deadline. A stream must have begun by then. From there on each
+ *      of its pieces has `pieceWithin`: a server that falls silent in the middle
  *      ends the answer, and the client sees that it was cut.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
@@ -306,7 +300,7 @@ export class Forwarder {
         const call = { ...carried, body: Buffer.from(body ?? '') }
         const outcome = await this.#linkTo(address).ask(call, waitOf(request))
         if (outcome === 'unreachable') return undefined
-        if (outcome !== 'unsupported') return this.#read(outcome)
+        if (typeof outcome !== 'string') return this.#read(outcome)
       }
       return this.#fetch(target, sent, request, (response) => this.#readAll(response))
     })

@@ -29,21 +29,26 @@ export interface Frame {
   readonly answers?: readonly CarriedAnswer[]
   /** Calls whose callers have left. */
   readonly gone?: readonly number[]
+  /** Calls whose answers are longer than `longestBody`. */
+  readonly long?: readonly number[]
 }
 
-/** Bytes of a frame: an answer may be a result of 32 MiB. */
-const largest = 64 * 2 ** 20
+/** Bytes of the longest body in a frame: a longer one has a connection of its own (F6). */
+export const longestBody: number = 32 * 2 ** 20
+
+/** Bytes of a frame: a group, and the body that has filled it. */
+const largest = 2 * longestBody
 
 const none = Buffer.alloc(0)
 
-export function encodeFrame({ calls = [], answers = [], gone = [] }: Frame): Buffer[] {
+export function encodeFrame({ calls = [], answers = [], gone = [], long = [] }: Frame): Buffer[] {
   const bodies: Buffer[] = []
   const withSize = ({ body, ...rest }: CarriedCall | CarriedAnswer): object => {
     if (body.length > 0) bodies.push(body)
     return { ...rest, size: body.length }
   }
   const head = Buffer.from(
-    JSON.stringify({ calls: calls.map(withSize), answers: answers.map(withSize), gone }),
+    JSON.stringify({ calls: calls.map(withSize), answers: answers.map(withSize), gone, long }),
   )
   const size = bodies.reduce((sum, { length }) => sum + length, 4 + head.length)
   const lengths = Buffer.alloc(8)
@@ -104,12 +109,15 @@ function decodeFrame(bytes: Buffer): Frame {
       readonly calls: readonly Sized<CarriedCall>[]
       readonly answers: readonly Sized<CarriedAnswer>[]
       readonly gone: readonly number[]
+      /** Servers of the version before do not know it. */
+      readonly long?: readonly number[]
     }
     const calls = head.calls.map((call) => withBody<CarriedCall>(call))
     return {
       calls,
       answers: head.answers.map((answer) => withBody<CarriedAnswer>(answer)),
       gone: head.gone,
+      long: head.long ?? [],
     }
   } catch (error) {
     throw badFrame(error instanceof SyntaxError ? 'that is not JSON' : 'that is not one of ours')

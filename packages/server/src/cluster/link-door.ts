@@ -5,13 +5,14 @@
  *  D1  A link is opened only by a server of the cluster, which proves it (F2); each call on it proves its caller as well.
  *  D2  A call whose caller has left, or whose link has closed, is aborted as a request whose client has left.
  *  D3  A server that stops finishes the calls under way within its deadline, then closes its links.
+ *  D4  An answer that is too long for a frame is not sent: the other server hears that, and asks for it over a connection of its own.
  */
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { waitFor, type Clock } from '@heddle/core/lowlevel'
 import { Exchange, LinkPeer } from './exchange.ts'
 import type { Forwarder } from './forward.ts'
-import { encodeFrame, FrameReader, type CarriedAnswer, type Frame } from './frames.ts'
+import { encodeFrame, FrameReader, longestBody, type CarriedAnswer, type Frame } from './frames.ts'
 import { Group } from './group.ts'
 import { linkTarget } from './link.ts'
 
@@ -88,7 +89,8 @@ export class LinkDoor {
             const exchange = new Exchange(call, peer, (answer) => {
               open.delete(call.id)
               this.#ended()
-              answers.add(answer)
+              if (answer.body.length <= longestBody) answers.add(answer)
+              else write({ long: [call.id] })
             })
             open.set(call.id, exchange)
             this.#exchanges++

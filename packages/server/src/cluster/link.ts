@@ -13,6 +13,7 @@
  *  L4  A caller that leaves, or whose deadline has passed, is reported, so that the other server stops waiting for it.
  *  L5  A server that knows no links (an older version, or a proxy between) is reported as `unsupported`: its calls are sent
  *      one by one.
+ *  L6  A call or an answer that is too long for a frame is reported as `too long`, and harms no other call.
  *
  * A call that was sent may have been carried out when its link closes. The caller sends it again: it has the id of the first one (F5).
  */
@@ -24,6 +25,7 @@ import { waitFor, type Clock, type Timer } from '@heddle/core/lowlevel'
 import {
   encodeFrame,
   FrameReader,
+  longestBody,
   type CarriedAnswer,
   type CarriedCall,
   type Frame,
@@ -48,7 +50,7 @@ const unsupportedFor = 60_000
 const retryAfter = 1_000
 
 /** Why there is no answer. */
-export type LinkFailure = 'unreachable' | 'unsupported'
+export type LinkFailure = 'unreachable' | 'unsupported' | 'too long'
 
 type Outcome = CarriedAnswer | LinkFailure
 
@@ -103,6 +105,7 @@ export class Link {
     wait.signal.throwIfAborted()
     const { clock } = this.#options
     if (clock.now() < this.#unsupportedUntil) return 'unsupported'
+    if (call.body.length > longestBody) return 'too long'
     if (this.#calls.size >= mostCalls) {
       const what = `The link to ${this.#options.address}`
       throw new HeddleError('HDL_OVERLOADED', { what, retryAfter })
@@ -169,8 +172,9 @@ export class Link {
     socket.on('data', (piece: Buffer) => {
       this.#heardAt = clock.now()
       try {
-        for (const { answers = [] } of reader.read(piece)) {
+        for (const { answers = [], long = [] } of reader.read(piece)) {
           for (const answer of answers) this.#end(answer.id, answer)
+          for (const id of long) this.#end(id, 'too long')
         }
       } catch {
         socket.destroy()

@@ -224,6 +224,37 @@ test('F6: calls for another owner share one connection, in groups', async () => 
   assert.equal(two.stats().connections.open, 1)
 })
 
+test('F6: a result that is too long for a frame is passed on, too', async () => {
+  let length = 1
+  const draw = job({ name: 'draw' }, (n: number) =>
+    bytes(new Uint8Array(length).fill(n), 'image/png'),
+  )
+  await using pair = await startPair({ store: newStore(), jobs: () => [draw] })
+  const { one } = pair
+  const ask = (n: number): Promise<Response> =>
+    fetch(`${one.url}/jobs/draw?wait=60000`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: String(n),
+    })
+  // One that the other server owns.
+  let n = 0
+  let location: string
+  do {
+    const answer = await ask(++n)
+    location = answer.headers.get('content-location')!
+    await bodyOf(answer)
+  } while ((await clusterOf(one)).forwarded === 0)
+  const handle = location.split('/')[2]
+  assert.equal((await call(one, '/cache', { body: { action: 'delete', handle } })).status, 200)
+  length = 65 * 2 ** 20
+  const expected = Buffer.alloc(length, n)
+  for (const answer of [await ask(n), await fetch(one.url + location)]) {
+    assert.equal(answer.status, 200)
+    assert.ok(expected.equals(await bodyOf(answer)))
+  }
+})
+
 test('F7: with an owner that cannot be reached nothing hangs: 503 and Retry-After', async (t) => {
   const folder = await mkdtemp(join(os.tmpdir(), 'heddle-unreachable-'))
   t.after(() => rm(folder, { recursive: true, force: true }))

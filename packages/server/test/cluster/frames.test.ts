@@ -12,13 +12,19 @@ const call = (id: number, body: string) => ({
 })
 
 const frames: readonly Frame[] = [
-  { calls: [call(1, 'first'), call(2, ''), call(3, 'ö'.repeat(1_000))], answers: [], gone: [] },
+  {
+    calls: [call(1, 'first'), call(2, ''), call(3, 'ö'.repeat(1_000))],
+    answers: [],
+    gone: [],
+    long: [],
+  },
   {
     calls: [],
     answers: [{ id: 1, status: 200, headers: {}, body: Buffer.from([0, 255]) }],
     gone: [7],
+    long: [9],
   },
-  { calls: [], answers: [], gone: [] },
+  { calls: [], answers: [], gone: [], long: [] },
 ]
 
 test('frames are read whatever pieces they arrive in', () => {

@@ -111,6 +111,22 @@ test('L2, D2: when the link closes its calls end as unreachable, and its request
   assert.equal(await gone.promise, false)
 })
 
+test('L6, D4: what is too long for a frame is reported, and ends no other call', async () => {
+  const held = Promise.withResolvers<void>()
+  await using to = await setUp(async (request, response) => {
+    if (request.url === '/slow') await held.promise
+    response.end(request.url === '/long' ? Buffer.alloc(70 * 2 ** 20) : 'there')
+  })
+  const slow = to.link.ask(call('/slow'), forever)
+  assert.equal(await to.link.ask(call('/long'), forever), 'too long')
+  const sent = { ...call('/sent'), body: Buffer.alloc(70 * 2 ** 20) }
+  assert.equal(await to.link.ask(sent, forever), 'too long')
+  held.resolve()
+  const answer = await slow
+  assert.ok(typeof answer === 'object' && answer.body.toString() === 'there')
+  assert.equal(to.sockets.length, 1)
+})
+
 test('L4, D2: a caller that leaves ends its call on both servers, and no other one', async () => {
   const gone = Promise.withResolvers<string>()
   const arrived = Promise.withResolvers<void>()
