@@ -18,7 +18,7 @@ export function cancelRun(settings: CancelSettings): Promise<void> {
     async (surface): Promise<ExitCode> => {
       const { journal, json, address } = surface
       if (journal.post === undefined) {
-        const expected = 'sqlite:FILE: only runs in such a journal can be cancelled from outside'
+        const expected = 'a journal that takes messages: sqlite:FILE or postgres://HOST/DATABASE'
         throw new HeddleError('HDL_BAD_OPTION', { option: 'journal', value: address, expected })
       }
       const run = await findNamedRun(journal, settings.run)

@@ -1,4 +1,4 @@
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import { suggest, type Journal, type RunSummary } from '@heddle/core/lowlevel'
 
 /** More than is ever kept in one file: a run is found however old it is. */
@@ -13,13 +13,15 @@ const candidatesShown = 5
  * @throws `HDL_UNKNOWN_RUN` with a suggestion, `HDL_AMBIGUOUS_RUN` with the possible runs.
  */
 export async function findNamedRun(
-  journal: Pick<Journal, 'runs' | 'address'>,
+  journal: Pick<Journal, 'runs' | 'overview' | 'address'>,
   word: string,
 ): Promise<RunSummary> {
   const { address } = journal
   const [, back] = /^last(?:~(\d+))?$/.exec(word) ?? []
   const isLast = word === 'last' || back !== undefined
   const index = Number(back ?? 0)
+  const whole = isLast ? undefined : await findById(journal, word)
+  if (whole !== undefined) return whole
   const runs = await journal.runs({ limit: isLast ? index + 1 : runsLookedAt })
   if (isLast) {
     const found = runs[index]
@@ -27,7 +29,6 @@ export async function findNamedRun(
     throw new HeddleError('HDL_UNKNOWN_RUN', { run: word, address })
   }
   const found = [
-    runs.filter(({ id }) => id === word),
     runs.filter(({ id }) => id.startsWith(word)),
     runs.filter(({ id }) => lastPart(id).startsWith(word)),
   ].find((some) => some.length > 0)
@@ -39,6 +40,20 @@ export async function findNamedRun(
   }
   const known = runs.flatMap(({ id }) => [id, lastPart(id), 'last'])
   throw new HeddleError('HDL_UNKNOWN_RUN', { run: word, address, suggestion: suggest(word, known) })
+}
+
+/** A whole id is looked up: a journal may have a million runs. */
+async function findById(
+  journal: Pick<Journal, 'overview'>,
+  id: string,
+): Promise<RunSummary | undefined> {
+  try {
+    const { options: _options, rows: _rows, ...summary } = await journal.overview(id)
+    return summary
+  } catch (error) {
+    if (isError(error, 'HDL_UNKNOWN_RUN')) return undefined
+    throw error
+  }
 }
 
 /** The part that people remember: `k3f9q2` of `20261115-224501-k3f9q2`. */

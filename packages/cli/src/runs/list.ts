@@ -19,7 +19,7 @@ export interface ListSettings extends JournalCommandSettings {
 export function listRuns(settings: ListSettings): Promise<void> {
   return withJournal(settings, async (surface): Promise<ExitCode> => {
     // Selects one more than is shown, to know whether there are more.
-    const found = await select(surface.journal, { ...settings, limit: settings.limit + 1 })
+    const found = await selectRuns(surface.journal, { ...settings, limit: settings.limit + 1 })
     const runs = found.slice(0, settings.limit)
     if (surface.json) {
       const listed = runs.map((run) => ({ ...run, outcome: outcomeOf(run) }))
@@ -33,17 +33,33 @@ export function listRuns(settings: ListSettings): Promise<void> {
   })
 }
 
-async function select(
-  journal: Pick<Journal, 'runs'>,
+/**
+ * The newest runs of a state, however many others there are.
+ *
+ * *Cancellation*: none; it reads lists.
+ */
+export async function selectRuns(
+  journal: Pick<Journal, 'runs' | 'list'>,
   { state, limit }: Pick<ListSettings, 'state' | 'limit'>,
 ): Promise<readonly RunSummary[]> {
   if (state !== 'succeeded' && state !== 'failed') {
     return journal.runs({ limit, ...(state !== undefined && { state }) })
   }
-  // The journal does not know how a run ended, only that it has.
-  const finished = await journal.runs({ state: 'finished' })
-  return finished.filter((run) => outcomeOf(run) === state).slice(0, limit)
+  const runs: RunSummary[] = []
+  for (let before: number | undefined; ;) {
+    const page = await journal.list({
+      outcomes: [state],
+      limit: Math.min(limit - runs.length, mostInPage),
+      ...(before !== undefined && { before }),
+    })
+    runs.push(...page.runs.map(({ labels: _labels, ...run }) => run))
+    if (page.next === undefined || runs.length >= limit) return runs
+    before = page.next
+  }
 }
+
+/** What a journal takes as the limit of a page. */
+const mostInPage = 1_000
 
 /** Columns of a title: at most, and at least as long as there is one at all. */
 const longestTitle = 32

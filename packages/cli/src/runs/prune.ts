@@ -26,7 +26,7 @@ export function pruneRuns(settings: PruneSettings): Promise<void> {
     async (surface): Promise<ExitCode> => {
       const { journal, now, json, address } = surface
       if (journal.prune === undefined) {
-        const expected = 'sqlite:FILE: only such a journal can be pruned'
+        const expected = 'a journal that can be pruned: sqlite:FILE or postgres://HOST/DATABASE'
         throw new HeddleError('HDL_BAD_OPTION', { option: 'journal', value: address, expected })
       }
       const report = await journal.prune(optionsOf(settings, now))

@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isError } from '@heddle/core'
-import type { RunSummary } from '@heddle/core/lowlevel'
+import { HeddleError, isError } from '@heddle/core'
+import type { RunOverview, RunSummary } from '@heddle/core/lowlevel'
 import { findNamedRun } from '../../src/runs/find-named-run.ts'
 
 const ids = ['20261116-080000-k3f9q2', '20261115-224501-bq77xz', '20261115-224400-k9d0gg']
 
+let lists = 0
+
 const journal = {
   address: 'sqlite:runs.db',
-  runs: ({ limit = 1_000 } = {}) =>
-    Promise.resolve(ids.slice(0, limit).map((id) => ({ id, title: 'build.ts' }) as RunSummary)),
+  runs: ({ limit = 1_000 } = {}) => {
+    lists++
+    return Promise.resolve(
+      ids.slice(0, limit).map((id) => ({ id, title: 'build.ts' }) as RunSummary),
+    )
+  },
+  async overview(id: string): Promise<RunOverview> {
+    if (ids.includes(id)) return { id, title: 'build.ts' } as RunOverview
+    throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
+  },
 }
 
 async function found(word: string): Promise<string> {
@@ -24,6 +34,12 @@ test('last, the one before, an id, its beginning, or the beginning of its last p
   assert.equal(await found('20261116'), ids[0])
   assert.equal(await found('20261115-2245'), ids[1])
   assert.equal(await found('k9'), ids[2])
+})
+
+test('a whole id is looked up, and no list is read for it', async () => {
+  lists = 0
+  assert.equal(await found(ids[2]!), ids[2])
+  assert.equal(lists, 0)
 })
 
 test('an ambiguous name is refused, with the matching runs', async () => {

@@ -1,9 +1,9 @@
 import { plainSurface, surfaceOf, text, picture, zero } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunSummary } from '@heddle/core/lowlevel'
+import { openJournal, type RunSummary } from '@heddle/core/lowlevel'
 import { textOf } from '../../src/view/line.ts'
-import { listLines } from '../../src/runs/list.ts'
+import { listLines, selectRuns } from '../../src/runs/list.ts'
 
 function summary(more: Partial<RunSummary>): RunSummary {
   return {
@@ -109,4 +109,27 @@ test('an empty list says so', () => {
     text(listLines([], { state, more: false }, surfaceOf()))
   assert.equal(empty(undefined), 'There is no run in sqlite:runs.db.')
   assert.equal(empty('failed'), 'There is no run that is failed in sqlite:runs.db.')
+})
+
+test('a run that failed is found behind a thousand that succeeded', async () => {
+  await using journal = await openJournal('memory')
+  const write = async (id: string, state: 'succeeded' | 'failed'): Promise<void> => {
+    const { title, startedAt, pid, host, command } = summary({})
+    const nodes = [{ name: 'a', job: 'a', place: 'loop', after: [] } as const]
+    const options = {}
+    const header = { id, title, startedAt, pid, host, command, options, nodes }
+    await using writer = await journal.openRun(header)
+    writer.append({ node: 'a', state, attempt: 0, at: startedAt })
+    writer.setState('finished', startedAt)
+  }
+  await write('old', 'failed')
+  for (let n = 0; n < 1_001; n++) await write(`run ${n}`, 'succeeded')
+  const failed = await selectRuns(journal, { state: 'failed', limit: 2 })
+  assert.deepEqual(
+    failed.map(({ id }) => id),
+    ['old'],
+  )
+  const succeeded = await selectRuns(journal, { state: 'succeeded', limit: 1_500 })
+  assert.equal(succeeded.length, 1_001)
+  assert.ok(!('labels' in succeeded[0]!))
 })
