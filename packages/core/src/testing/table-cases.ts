@@ -233,6 +233,41 @@ export const tableCases: readonly StoreCase[] = [
     },
   },
   {
+    title: 'T1: a value of type json is what JSON.stringify() makes of it, or is refused',
+    async run(store) {
+      const database = await store.connect()
+      const { tables } = database
+      const { grants, commit } = await ownerOf(database)
+      const detail = {
+        at: new Date(0),
+        own: { toJSON: () => 'said so' },
+        call: () => 1,
+        map: new Map([[1, 2]]),
+        zero: -0,
+        none: NaN,
+        text: '\0 \ud800',
+      }
+      const stored = JSON.parse(JSON.stringify(detail)) as unknown
+      await commit(grants[0]!, put(samples, { id: 'a', detail }))
+      assert.equal(await tables.change([write(people, { id: 'a', detail })]), undefined)
+      for (const table of [samples, people]) {
+        const [found] = await tables.byIds(table, ['a'])
+        assert.deepEqual(found?.detail, stored)
+      }
+      const cycle: Record<string, unknown> = {}
+      cycle['self'] = cycle
+      const refused = { code: 'HDL_ROW_REFUSED' }
+      for (const bad of [cycle, 1n, () => 1]) {
+        const record = { id: 'b', detail: bad }
+        const rows = [put(samples, record)]
+        const batch = { ...grants[0]!, claims: [], rows }
+        await assert.rejects(database.commit('a/1', 2, [batch]), refused)
+        await assert.rejects(tables.change([write(people, record)]), refused)
+      }
+      for (const table of [samples, people]) assert.equal((await tables.list(table)).length, 1)
+    },
+  },
+  {
     title: 'D6: a change with a text that is too long for an index is refused, or it is held',
     async run(store) {
       const { tables } = await store.connect()

@@ -2,6 +2,7 @@
  * A store in a file. It lives in the thread that writes the journal of that file (journal/sqlite/write-side.ts): one
  * connection, one lock for the process, and simultaneous changes are committed together.
  */
+import { describe } from '../../errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
 import type {
@@ -19,6 +20,7 @@ import {
   checkRecord,
   mostRecords,
   readQuery,
+  rowRefused,
   TableList,
   type AnyTable,
   type ChangeRefusal,
@@ -89,12 +91,16 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
       for (const row of rows) if ('table' in row) named.add(row.table)
     }
     const tables = [...named].map((name) => this.#list.owned(name))
-    for (const { rows } of batches) {
-      for (const row of rows) {
-        if (row.kind === 'put') checkRecord(this.#list.get(row.table), row.record)
-      }
-    }
-    return this.#change({ type: 'commit', session, number, batches, tables })
+    const encoded = named.size === 0 ? batches : batches.map((batch) => this.#encode(batch))
+    return this.#change({ type: 'commit', session, number, batches: encoded, tables })
+  }
+
+  #encode(batch: ShardBatch<StoreRow>): ShardBatch<StoreRow> {
+    const rows = batch.rows.map((row) => {
+      if (row.kind !== 'put') return row
+      return { ...row, record: encodedRecord(this.#list.get(row.table), row.record) }
+    })
+    return { ...batch, rows }
   }
 
   fence(session: SessionId): Promise<FenceAnswer> {
@@ -176,10 +182,12 @@ class TablesInFile implements Tables {
   async change(changes: readonly TableChange[]): Promise<ChangeRefusal | undefined> {
     const names = new Set(changes.map(({ table }) => table))
     const tables = [...names].map((name) => this.#list.get(name))
-    for (const { table, record } of changes) {
-      if (record !== undefined) checkRecord(this.#list.get(table), record)
-    }
-    return (await this.#link.change({ type: 'change', changes, tables })) as ChangeRefusal
+    const encoded = changes.map((change) => {
+      const { table, record } = change
+      if (record === undefined) return change
+      return { ...change, record: encodedRecord(this.#list.get(table), record) }
+    })
+    return (await this.#link.change({ type: 'change', changes: encoded, tables })) as ChangeRefusal
   }
 
   async removeBelow<R extends StoredRecord>(
@@ -201,4 +209,32 @@ class TablesInFile implements Tables {
   async #ask<T>(question: StoreQuestion): Promise<T> {
     return (await this.#link.ask(question)) as T
   }
+}
+
+/**
+ * A record as its thread gets it: its columns only, and values of type `json` as text, because a message between threads
+ * knows neither functions nor `toJSON()`.
+ *
+ * @throws `HDL_ROW_REFUSED`.
+ */
+function encodedRecord(table: AnyTable, record: StoredRecord): StoredRecord {
+  checkRecord(table, record)
+  const values = record as unknown as Readonly<Record<string, unknown>>
+  const cells = Object.entries(table.columns).map(([column, type]) => {
+    const value = values[column]
+    const isText = type === 'json' && value !== undefined && value !== null
+    return [column, isText ? jsonOf(value) : value] as const
+  })
+  return { id: record.id, ...Object.fromEntries(cells) }
+}
+
+function jsonOf(value: unknown): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw rowRefused(describe(error))
+  }
+  if (text === undefined) throw rowRefused(`JSON has no ${typeof value}`)
+  return text
 }

@@ -176,9 +176,9 @@ function cellOf(type: ColumnType, value: unknown): SQLInputValue {
   if (value === undefined || value === null) return null
   switch (type) {
     case 'text':
-      return toStored(value as string)
+    // As text already: sqlite-database.ts.
     case 'json':
-      return toStored(JSON.stringify(value))
+      return toStored(value as string)
     case 'bytes':
       return toBlob(value as Uint8Array)
     case 'number':
