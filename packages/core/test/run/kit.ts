@@ -19,11 +19,12 @@ export type OpenEmpty = (t: TestContext, kernel?: Kernel) => Promise<Journal>
 
 /** The journals that a run must work with alike. */
 export const journals: Readonly<Record<string, OpenEmpty>> = {
-  memory: (t, kernel) => opened(t, 'memory', kernel),
-  sqlite: (t, kernel) => opened(t, `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`, kernel),
+  memory: (t, kernel) => openFor(t, 'memory', kernel),
+  sqlite: (t, kernel) => openFor(t, `sqlite:${path.join(temporaryFolder(t), 'runs.db')}`, kernel),
 }
 
-async function opened(t: TestContext, address: string, kernel?: Kernel): Promise<Journal> {
+/** A journal that is closed after the test. */
+export async function openFor(t: TestContext, address: string, kernel?: Kernel): Promise<Journal> {
   const journal = await openJournal(address, {
     durability: 'process',
     ...(kernel !== undefined && { kernel }),

@@ -1,13 +1,27 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
-import test, { type TestContext } from 'node:test'
+import test, { after, before, type TestContext } from 'node:test'
 import { Graph, isError, job, run, startRun } from '@heddle/core'
 import type { Journal } from '@heddle/core/lowlevel'
+import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
-import { CountedGraph, historyOf, journals } from './kit.ts'
+import { CountedGraph, historyOf, journals, openFor, type OpenEmpty } from './kit.ts'
 
 const key = 'nightly'
+
+let postgres: TestDatabase
+before(async () => {
+  postgres = await openDatabase()
+})
+after(() => postgres[Symbol.asyncDispose]())
+
+let schemas = 0
+
+const stores: Readonly<Record<string, OpenEmpty>> = {
+  ...journals,
+  postgres: (t, kernel) => openFor(t, `${postgres.address}?schema=keys_${++schemas}`, kernel),
+}
 
 /** A graph of one job that ends when the test says so. */
 function gated(): { graph: Graph; started: Promise<void>; finish: (value: string) => void } {
@@ -22,11 +36,11 @@ function gated(): { graph: Graph; started: Promise<void>; finish: (value: string
   return { graph, started: started.promise, finish: result.resolve }
 }
 
-for (const [kind, openEmpty] of Object.entries(journals)) {
+for (const [kind, openEmpty] of Object.entries(stores)) {
   test(`${kind}: a key whose run has succeeded gives the recorded result, and nothing runs`, async (t) => {
     const journal = await openEmpty(t)
     const first = new CountedGraph().add({ a: [], b: ['a'] })
-    const before = await run(first.graph, { journal, key })
+    const begun = await run(first.graph, { journal, key })
     const again = new CountedGraph().add({ a: [], b: ['a'] })
     for (const resume of [false, true]) {
       const started = await startRun(again.graph, { journal, key, resume })
@@ -34,7 +48,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
       const result = await started.result
       assert.deepEqual(
         [result.ok, result.run, result.succeeded, result.valueOf('b')],
-        [true, before.run, ['a', 'b'], before.valueOf('b')],
+        [true, begun.run, ['a', 'b'], begun.valueOf('b')],
       )
     }
     assert.deepEqual(again.calls, [])
@@ -46,7 +60,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     const nodes = { a: [], b: ['a'], c: ['b'] }
     const first = new CountedGraph().add(nodes)
     first.failing.add('b')
-    const before = await run(first.graph, { journal, key })
+    const begun = await run(first.graph, { journal, key })
     const again = new CountedGraph().add(nodes)
     const recorded = await run(again.graph, { journal, key })
     assert.deepEqual([recorded.ok, recorded.state, recorded.succeeded], [false, 'finished', ['a']])
@@ -55,7 +69,7 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     assert.throws(() => recorded.valueOf('c'), { code: 'HDL_NO_RESULT' })
     assert.deepEqual(again.calls, [])
     const resumed = await run(again.graph, { journal, key, resume: true })
-    assert.deepEqual([resumed.ok, resumed.run], [true, before.run])
+    assert.deepEqual([resumed.ok, resumed.run], [true, begun.run])
     assert.deepEqual(again.calls, ['b', 'c'])
   })
 
@@ -63,14 +77,14 @@ for (const [kind, openEmpty] of Object.entries(journals)) {
     const journal = await openEmpty(t)
     const first = new CountedGraph().add({ a: [], b: ['a'] })
     first.failing.add('b')
-    const before = await run(first.graph, { journal, key })
+    const begun = await run(first.graph, { journal, key })
     // Left open, as by a process that was killed.
     const by = { pid: 1, host: 'h', command: 'c' }
-    await (await journal.resumeRun(before.run!, by))[Symbol.asyncDispose]()
-    assert.equal((await journal.snapshot(before.run!)).state, 'interrupted')
+    await (await journal.resumeRun(begun.run!, by))[Symbol.asyncDispose]()
+    assert.equal((await journal.snapshot(begun.run!)).state, 'interrupted')
     const again = new CountedGraph().add({ a: [], b: ['a'] })
     const result = await run(again.graph, { journal, key })
-    assert.deepEqual([result.ok, result.run, again.calls], [true, before.run, ['b']])
+    assert.deepEqual([result.ok, result.run, again.calls], [true, begun.run, ['b']])
   })
 
   test(`${kind}: S1 callers at the same moment make one run, and all get its result`, async (t) => {
