@@ -1,4 +1,5 @@
 /** `heddle runs copy`: takes runs of one journal over into another. */
+import { HeddleError } from '@heddle/core'
 import { copyRuns as copy, openJournal, type CopyReport } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { shortenPaths } from '../output/gap.ts'
@@ -18,6 +19,11 @@ const namedRuns = 10
 export function copyRuns({ from, to, ...settings }: CopySettings): Promise<void> {
   return withJournal({ ...settings, journal: from }, async (surface): Promise<ExitCode> => {
     const { json, address } = surface
+    // Before it is opened: that would make the file.
+    if (!/^postgres(ql)?:/.test(to)) {
+      const expected = 'postgres://HOST/DATABASE: runs are copied to PostgreSQL only'
+      throw new HeddleError('HDL_BAD_OPTION', { option: 'to', value: to, expected })
+    }
     await using target = await openJournal(to)
     const report = await copy(surface.journal, target)
     const ok = report.different.length === 0
@@ -36,7 +42,9 @@ function reportLines(report: CopyReport, from: string, to: string): Line[] {
     const size = formatBytes(artifactBytes)
     lines.push(`Copied ${plural(artifacts, 'artifact')}, ${size}, and compared their checksums.`)
   }
-  if (present > 0) lines.push(`${plural(present, 'run')} of it was there already.`)
+  if (present > 0) {
+    lines.push(`${plural(present, 'run')} of it ${present === 1 ? 'was' : 'were'} there already.`)
+  }
   if (running.length > 0) lines.push(`Left out because they are running: ${named(running)}.`)
   if (different.length > 0) {
     lines.push(`There with another content, and not changed: ${named(different)}.`)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { fixture, runProgram } from '../support/program.ts'
@@ -42,6 +44,7 @@ test('copy refuses a target that is not PostgreSQL, and a source that is not the
   const file = await runProgram(['runs', 'copy', 'sqlite:.heddle/runs.db', 'sqlite:b.db'], options)
   assert.equal(file.code, 2)
   assert.match(file.stderr, /copied to PostgreSQL only/)
+  assert.ok(!existsSync(path.join(stage.folder, 'b.db')), 'what was refused has made a file')
   const absent = await runProgram(['runs', 'copy', 'sqlite:no.db', 'sqlite:b.db'], options)
   assert.equal(absent.code, 2)
 })
