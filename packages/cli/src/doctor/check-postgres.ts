@@ -71,9 +71,14 @@ function checkConnections({ connections, pooler }: PostgresReport): Check {
 }
 
 function checkRights(report: PostgresReport): Check {
-  const { tables, known, mayMigrate, mayWrite, isReadOnly } = report
+  const { tables, known, isTooOld, mayMigrate, mayWrite, isReadOnly } = report
   const made =
     tables === undefined ? 'no tables yet' : `tables of version ${tables}, this is ${known}`
+  if (isTooOld) {
+    return check('rights', false, `${made}, which is too old for them`, [
+      'Update Heddle: a newer one has migrated the tables.',
+    ])
+  }
   if (isReadOnly) {
     return check('rights', false, `${made}; the server is read-only`, [
       'Use the address of the primary, and set default_transaction_read_only = off.',

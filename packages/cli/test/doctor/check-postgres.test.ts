@@ -19,6 +19,7 @@ const sound: PostgresReport = {
   isSupported: true,
   tables: undefined,
   known: 9,
+  isTooOld: false,
   mayMigrate: true,
   mayWrite: true,
   isReadOnly: false,
@@ -44,6 +45,7 @@ test('a sound PostgreSQL has eight checks and no advice', () => {
 })
 
 const unsound: [string, Partial<PostgresReport>, string, RegExp][] = [
+  ['a store that is too new', { tables: 12, isTooOld: true }, 'rights', /Update Heddle/],
   ['an old version', { isSupported: false, version: '14.1' }, 'postgres', /15 or newer/],
   [
     'no TLS over the network',

@@ -42,6 +42,20 @@ test('a run that was made with --from is resumed, and not made once more', () =>
   )
 })
 
+test('a run that was copied to PostgreSQL is resumed there', () => {
+  const run = { id, state: 'interrupted', title: 'plot' } as const
+  const address = 'postgres://app@db/app'
+  const there = `heddle run a.ts -c 2 --journal ${address} --resume ${id} -- x`
+  for (const command of [
+    'heddle run a.ts -c 2 -- x',
+    'heddle run a.ts --journal sqlite:own.db -c 2 -- x',
+    "heddle run a.ts -j 'sqlite:my own.db' -c 2 -- x",
+    `heddle run a.ts -c 2 --journal ${address} -- x`,
+  ]) {
+    assert.equal(resumeHint({ ...run, command }, address, {}), there)
+  }
+})
+
 test('the hint for a program says what to change', () => {
   assert.equal(hint('main.ts'), `run(graph, { journal: 'sqlite:runs.db', resume: '${id}' })`)
 })

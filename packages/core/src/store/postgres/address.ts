@@ -12,6 +12,17 @@ import { suggest } from '../../kernel/suggest.ts'
 const ownWords = ['schema', 'artifacts', 'sslmode', 'sslrootcert']
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
+/** Names that stand for something else in a statement. */
+const reservedWords = new Set(
+  `all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation column
+  concurrently constraint create cross current_catalog current_date current_role current_schema current_time
+  current_timestamp current_user default deferrable desc distinct do else end except false fetch for foreign freeze from
+  full grant group having ilike in initially inner intersect into is isnull join lateral leading left like limit localtime
+  localtimestamp natural not notnull null offset on only or order outer overlaps placing primary references returning right
+  select session_user similar some symmetric system_user table tablesample then to trailing true union unique user using
+  variadic verbose when where window with`.split(/\s+/),
+)
+
 /** The schema that holds the tables when the address names none. */
 const defaultSchema = 'heddle'
 
@@ -36,22 +47,31 @@ export function isPostgresAddress(address: string): boolean {
  * @throws `HDL_BAD_OPTION`, without the address: it may hold a password.
  */
 export function readAddress(address: string): PostgresAddress {
-  if (!isPostgresAddress(address)) throw notPostgres()
+  if (!isPostgresAddress(address) || !address.includes('://')) throw notPostgres()
   const url = parse(address)
   checkWords(url.searchParams)
   const schema = url.searchParams.get('schema') ?? defaultSchema
   if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
     throw badWord('schema', schema, 'lower-case letters, digits and underscores, at most 48')
   }
+  if (reservedWords.has(schema)) throw badWord('schema', schema, 'no reserved word of SQL')
   const artifacts = folderOf(url.searchParams.get('artifacts'))
   url.searchParams.delete('schema')
   url.searchParams.delete('artifacts')
-  return { connectionString: url.href, schema, artifacts, shown: shownOf(url, schema, artifacts) }
+  const shown = withoutNoHost(shownOf(url, schema, artifacts))
+  return { connectionString: withoutNoHost(url.href), schema, artifacts, shown }
+}
+
+/** Stands for the host of an address that has a user and no host, which a URL cannot be: a socket of the file system. */
+const noHost = 'no-host.invalid'
+
+function withoutNoHost(text: string): string {
+  return text.replace(`@${noHost}/`, '@/')
 }
 
 function parse(address: string): URL {
   try {
-    return new URL(address)
+    return new URL(address.replace(/^([a-z]+:\/\/[^/?#]*@)\//, `$1${noHost}/`))
   } catch {
     // Thrown without the cause: the error of the parser contains the whole address.
     throw notPostgres()

@@ -76,7 +76,7 @@ export class ArrayWire {
     this.#length++
   }
 
-  /** Text that PostgreSQL can hold: see text.ts. */
+  /** Text that PostgreSQL can hold: see stored-text.ts. */
   pushText(text: string | null): void {
     if (text === null) return this.pushNull()
     const { length } = text

@@ -16,6 +16,8 @@ export interface PostgresReport {
   readonly tables: number | undefined
   /** The version that this code makes. */
   readonly known: number
+  /** Whether the tables are of a version that this code cannot work on (C11). */
+  readonly isTooOld: boolean
   /** Whether this user can make the tables, or owns them: each week of runs has tables of its own. */
   readonly mayMigrate: boolean
   /** Whether this user can write the tables that are there. */
@@ -134,6 +136,7 @@ export async function examinePostgres(
       isSupported: number >= 150_000,
       tables: tables?.version,
       known: schemaVersion,
+      isTooOld: tables !== undefined && tables.oldest > schemaVersion,
       mayMigrate,
       mayWrite,
       isReadOnly,

@@ -199,11 +199,23 @@ function failure(
 ): HeddleError<'HDL_STORE_FAILED'> {
   const made = new HeddleError(
     'HDL_STORE_FAILED',
-    { store: shown, action, cause: describe(firstOf(error)) },
+    { store: shown, action, cause: causeOf(error) },
     { cause: error },
   )
   const sqlState = sqlStateOf(error)
   return sqlState === undefined ? made : Object.assign(made, { sqlState })
+}
+
+/** What the driver says in words of its own, in plain ones. */
+function causeOf(error: unknown): string {
+  const cause = describe(firstOf(error))
+  if (/client password must be a (non-empty )?string/.test(cause)) {
+    return 'it asks for a password, and the address, PGPASSWORD and ~/.pgpass have none'
+  }
+  if (/unable to verify the first certificate|self-signed certificate/.test(cause)) {
+    return `its certificate is of an authority that this machine does not know (${cause}): name its file with sslrootcert=FILE`
+  }
+  return cause
 }
 
 /** A host with several addresses fails with one error for each. */

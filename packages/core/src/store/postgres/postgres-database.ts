@@ -35,7 +35,7 @@ import { Wakes } from './wakes.ts'
 /** Commits between two searches for rows that are no longer needed. */
 const sweepEvery = 1_000
 
-/** Another server has written at this moment, such as taken a name: the commit was rolled back, and is sent again. */
+/** Another server has written the same at this moment, such as a name: the commit was rolled back, and is sent again. */
 const collisions = ['23505', '40001', '40P01']
 const mostAttempts = 10
 

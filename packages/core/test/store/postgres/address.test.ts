@@ -23,6 +23,14 @@ test('the schema is removed from the address, the rest is for the driver', () =>
   assert.equal(readAddress('postgres://h/d').shown, 'postgres://h/d')
 })
 
+test('a socket of the file system needs no host, with a user too', () => {
+  for (const start of ['postgres://u:secret@/d', 'postgres:///d']) {
+    const { connectionString, shown } = readAddress(`${start}?host=/run/postgresql&schema=mine`)
+    assert.equal(connectionString, `${start}?host=%2Frun%2Fpostgresql`)
+    assert.equal(shown, `${start.replace(':secret', '')}?schema=mine`)
+  }
+})
+
 test('a folder of artifacts is taken out of the address, and is a path from the root', () => {
   const read = readAddress('postgres://u:secret@h/d?artifacts=folder:/mnt/shared&schema=mine')
   assert.equal(read.artifacts, '/mnt/shared')
@@ -36,7 +44,7 @@ test('a folder of artifacts is taken out of the address, and is a path from the 
 })
 
 test('a schema is a plain name: it becomes part of statements', () => {
-  for (const schema of ['a"b', 'A', 'a b', 'a;b', '', '1a', 'x'.repeat(49)]) {
+  for (const schema of ['a"b', 'A', 'a b', 'a;b', '', '1a', 'x'.repeat(49), 'user', 'with']) {
     const address = `postgres://u:secret@h/d?schema=${encodeURIComponent(schema)}`
     assert.throws(() => readAddress(address), { code: 'HDL_BAD_OPTION' }, schema)
   }
@@ -59,14 +67,16 @@ test('a misspelt word and an unknown sslmode are refused; other words are passed
 })
 
 test('an address that cannot be read is refused without its password', () => {
-  assert.throws(
-    () => readAddress('postgres://u:secret@h:port/d'),
-    (error: Error & { code?: string }) => {
-      assert.equal(error.code, 'HDL_BAD_OPTION')
-      assert.doesNotMatch(inspect(error), /secret/)
-      return true
-    },
-  )
+  for (const address of ['postgres://u:secret@h:port/d', 'postgres:u:secret@h/d']) {
+    assert.throws(
+      () => readAddress(address),
+      (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'HDL_BAD_OPTION')
+        assert.doesNotMatch(inspect(error), /secret/)
+        return true
+      },
+    )
+  }
 })
 
 test('passwords are left out of command lines', () => {

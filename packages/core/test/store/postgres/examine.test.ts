@@ -30,7 +30,17 @@ test('a server is described, and nothing is changed in it', async () => {
   const { most, used, needed } = empty.connections
   assert.ok(most > 0 && used > 0 && needed === 9, `${used} of ${most}`)
   await (await openPostgresDatabase(postgres.address)).close()
-  assert.equal((await examinePostgres(postgres.address)).tables, schemaVersion)
+  const made = await examinePostgres(postgres.address)
+  assert.deepEqual([made.tables, made.isTooOld], [schemaVersion, false])
+})
+
+test('tables that this version cannot work on are noticed', async () => {
+  await using admin = await connected(postgres.address)
+  const address = `${postgres.address}?schema=newer`
+  await (await openPostgresDatabase(address)).close()
+  await admin.client.query('UPDATE newer.meta SET version = 999, oldest = 999')
+  const { tables, isTooOld } = await examinePostgres(address)
+  assert.deepEqual([tables, isTooOld], [999, true])
 })
 
 test('a clock that differs is noticed', async () => {

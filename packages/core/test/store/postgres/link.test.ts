@@ -80,6 +80,17 @@ test('L3: no error holds the password', async () => {
   }
 })
 
+test('a password that is missing is named as such', async () => {
+  const none = new URL(postgres.address)
+  none.password = ''
+  const link = linkTo(none.href)
+  await assert.rejects(link.call('be asked', 'SELECT 1'), {
+    code: 'HDL_STORE_FAILED',
+    message: /asks for a password/,
+  })
+  await link.close()
+})
+
 test('after closing, calls fail; closing twice is harmless', async () => {
   const link = linkTo(postgres.address)
   await link.call('be asked', 'SELECT 1')
