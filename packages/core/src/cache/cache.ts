@@ -51,6 +51,7 @@ import {
 } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemKernel } from '../kernel/kernel.ts'
+import { Patience } from '../kernel/patience.ts'
 import { Life, type RunningService, type StopOptions } from '../kernel/service.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
@@ -72,7 +73,6 @@ import type {
   KeepOptions,
   SetOptions,
 } from './options.ts'
-import { Patience } from './patience.ts'
 import type { CacheTier, ParentVersion } from './tier.ts'
 import { memoryTier } from './tiers/memory.ts'
 import { CacheTransaction, type Draft } from './transaction.ts'
@@ -242,7 +242,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
    */
   async has(key: string, options: WaitOptions = {}): Promise<boolean> {
     this.#checkKey(key)
-    const patience = new Patience(this.#clock, options)
+    const patience = new Patience(this.#name, this.#clock, options)
     const known = await this.#learn(key, patience)
     if (known === null) return false
     const { parent, isChecked } = known
@@ -456,7 +456,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     this.#checkPatience(what, options)
     const clears = this.#clears
     const isWanted = (): boolean => clears === this.#clears
-    const turn = { what, patience: new Patience(this.#clock, options), isWanted }
+    const turn = { what, patience: new Patience(what, this.#clock, options), isWanted }
     const isFree = !this.#locks.has(key) && this.#writes.hasRoom
     // When nothing is in the way, the change takes effect before this call returns.
     const applied =
@@ -465,7 +465,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
         : await this.#commitInTurn(key, draft, turn, await this.#locks.acquire(key, options))
     if (applied !== undefined) return this.#settled(applied, turn)
     // A clear came while this change waited for its turn: the change counts as made before the clear.
-    await this.#writes.waitCleared(what, turn.patience.left())
+    await this.#writes.waitCleared(what, turn.patience.options)
     return false
   }
 
@@ -476,7 +476,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     // A derived entry is as durable as its parent.
     const parentState = parent === undefined ? undefined : this.#states.get(parent.key)
     if (parentState !== undefined && this.#writes.isPending(parentState, parent!.version)) {
-      const left = turn.patience.left()
+      const left = turn.patience.options
       await this.#writes.waitDurable(parentState, parent!.version, turn.what, left)
     }
     return applied.existed ?? existed
@@ -494,7 +494,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     let hasReserved = false
     try {
       if (!this.#writes.hasRoom) {
-        await this.#writes.waitForRoom(turn.what, draft.encoded, turn.patience.left())
+        await this.#writes.waitForRoom(turn.what, draft.encoded, turn.patience.options)
         hasReserved = true
       }
       while (parentState !== undefined && this.#lookup.known(parentState) === undefined) {
@@ -517,7 +517,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     const before = this.#lookup.known(state)
     const version = this.#apply(state, draft, parent)
     this.#computations.detach(key)
-    const durable = this.#writes.waitDurable(state, version, turn.what, turn.patience.left())
+    const durable = this.#writes.waitDurable(state, version, turn.what, turn.patience.options)
     return { existed: before === undefined ? undefined : before !== null, parent, durable }
   }
 
@@ -666,8 +666,9 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
     const permit = this.#locks.tryAcquire(key)
     // A transaction is deciding the next value of the key.
     if (permit === undefined) return
-    const patience = new Patience(this.#clock, { signal: since.signal })
-    const turn = { what: `${this.#name} set "${key}"`, patience, isWanted: since.isWanted }
+    const what = `${this.#name} set "${key}"`
+    const patience = new Patience(what, this.#clock, { signal: since.signal })
+    const turn = { what, patience, isWanted: since.isWanted }
     try {
       const applied = await this.#commitInTurn(key, draft, turn, permit)
       applied?.durable.catch(() => {
@@ -696,7 +697,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
   ): Promise<ParentVersion | null | undefined> {
     const { parent } = options
     if (typeof parent !== 'string') return parent
-    const known = await this.#learn(parent, new Patience(this.#clock, { signal }))
+    const known = await this.#learn(parent, new Patience(this.#name, this.#clock, { signal }))
     return known === null ? null : { key: parent, version: known.version }
   }
 
@@ -718,7 +719,7 @@ export class Cache<V = unknown> implements RunningService, AsyncDisposable {
       // The lock kept other callers from changing the key. The value it read may still be gone: cleared, or
       // refused by the tier after the read.
       const isWanted = (): boolean => clears === this.#clears && version === state.version
-      const turn = { what, patience: new Patience(this.#clock, { signal }), isWanted }
+      const turn = { what, patience: new Patience(what, this.#clock, { signal }), isWanted }
       const applied = await this.#commitInTurn(key, draft, turn, permit)
       if (applied === undefined) {
         throw new HeddleError('HDL_GONE', { what: `What the transaction on "${key}" has read` })

@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { Patience } from '../kernel/patience.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import { Flights } from '../registry/flights.ts'
 import { Semaphore } from '../sync/semaphore.ts'
@@ -7,7 +8,6 @@ import { decodeSliced, type Decoded } from '../codec/sliced.ts'
 import { Entry, weightOf, type Lineage } from './entry.ts'
 import { Reading, type KeyState, type KeyStates } from './key-state.ts'
 import type { Memory } from './memory.ts'
-import { Patience } from './patience.ts'
 import {
   storeFailure,
   timeLeft,
@@ -168,7 +168,7 @@ export class Lookup<V> {
         states.unhold(held)
       }
     }
-    return this.#peeks.join(state.key, ask, patience.left())
+    return this.#peeks.join(state.key, ask, patience.options)
   }
 
   /** Ends all waits for the tier. */
@@ -214,7 +214,7 @@ export class Lookup<V> {
     if (reading.isOver) return undefined
     const { parent } = stored
     const parentState = parent === undefined ? undefined : states.hold(parent.key)
-    const patience = new Patience(this.#clock, { signal })
+    const patience = new Patience('The parent', this.#clock, { signal })
     try {
       while (parentState !== undefined && this.known(parentState) === undefined) {
         await this.peek(parentState, patience)

@@ -32,6 +32,7 @@ const plain = new Set([
   'CleanupStack',
   'Cache',
   'RestoreRegistry',
+  'Patience',
   'PresentItems',
 ])
 

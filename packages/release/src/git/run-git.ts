@@ -1,7 +1,6 @@
 /** The one way in which Git is run: the same environment, limits and retries for every question and change. */
 import { isError } from '@heddle/core'
-import { runCommand, systemKernel, type WaitOptions } from '@heddle/core/lowlevel'
-import { Patience } from '../registry/wait.ts'
+import { Patience, runCommand, systemKernel, type WaitOptions } from '@heddle/core/lowlevel'
 
 const mostTries = 4
 /** Milliseconds, more with each try. */
@@ -57,7 +56,7 @@ export async function runGit(
       const isLocked =
         isFailure && /\.lock': File exists|cannot lock ref(?!.*already exists)/.test(error.message)
       if ((!isInterrupted && !isLocked) || tries === mostTries) throw error
-      if (isLocked) await new Patience('git', systemKernel, wait).sleep(lockPause * tries)
+      if (isLocked) await new Patience('git', systemKernel.clock, wait).pause(lockPause * tries)
     }
   }
 }

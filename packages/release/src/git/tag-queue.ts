@@ -18,9 +18,8 @@
  *      asked for its tag or declared that it needs none.
  *  T6  Packages that share a tag, as in lockstep, share its answer.
  */
-import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
+import { type Kernel, Patience, type WaitOptions } from '@heddle/core/lowlevel'
 import { waitFor } from '@heddle/core/lowlevel'
-import { Patience } from '../registry/wait.ts'
 import type { Repository } from './repository.ts'
 
 export interface TagQueueOptions {
@@ -122,7 +121,7 @@ export class TagQueue implements AsyncDisposable {
   async #gather(): Promise<void> {
     const { kernel } = this.#options
     const { signal } = this.#hurry
-    const pause = new Patience('more Git tags', kernel, { signal }).sleep(this.#window)
+    const pause = new Patience('more Git tags', kernel.clock, { signal }).pause(this.#window)
     await pause.catch(() => undefined)
     this.#window = Math.min(2 * this.#window, this.#longest)
   }

@@ -25,10 +25,15 @@ import { readFile, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { HeddleError, isError } from '@heddle/core'
-import { systemKernel, type Kernel, type Timer, type WaitOptions } from '@heddle/core/lowlevel'
+import {
+  type Kernel,
+  Patience,
+  systemKernel,
+  type Timer,
+  type WaitOptions,
+} from '@heddle/core/lowlevel'
 import type { Repository } from '../git/repository.ts'
 import { runGit } from '../git/run-git.ts'
-import { Patience } from '../registry/wait.ts'
 import type { ReleaseOptions } from '../stages/options.ts'
 import type { ReleaseFolder } from './release-folder.ts'
 
@@ -263,12 +268,12 @@ async function watch(
   const { kernel = systemKernel, ttl = defaultTtl, remote } = options
   const holder = theirs ?? unknownHolder
   options.onWatch?.(holder, ttl)
-  const patience = new Patience('waiting for the release of another clone', kernel, options)
+  const patience = new Patience('waiting for the release of another clone', kernel.clock, options)
   const until = kernel.clock.now() + ttl
   // A holder renews it `renewals` times as often as it may.
   const pause = ttl / renewals / 2
   while (kernel.clock.now() < until) {
-    await patience.sleep(pause)
+    await patience.pause(pause)
     const now = await readRef(options)
     if (now === found) continue
     if (now === undefined) return

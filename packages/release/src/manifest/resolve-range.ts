@@ -28,7 +28,13 @@ import type { PlannedPackage, ReleasePlan, WorkspacePackage } from '../model.ts'
 import { bundledNames } from './bundled-names.ts'
 import { isLocalRange, localRangeError, type ListedRange } from './local-range.ts'
 import { movedRange } from './moved-range.ts'
-import { hasWorkspacePart, rangeOfVersion, withVersion } from './workspace-range.ts'
+import {
+  hasWorkspacePart,
+  rangeOfVersion,
+  readWorkspaceRange,
+  withVersion,
+  type WorkspaceRange,
+} from './workspace-range.ts'
 
 const alias = /^(?<name>(?:@[^/@]+\/)?[^/@]+)@(?<range>.*)$/
 
@@ -48,9 +54,8 @@ export class RangeResolver {
   resolve(listed: ListedRange): string {
     const { dependency, range } = listed
     if (hasWorkspacePart(range)) return this.#parts(listed)
-    if (range.startsWith('workspace:')) {
-      return this.#workspace(listed, range.slice('workspace:'.length))
-    }
+    const read = readWorkspaceRange(range)
+    if (read !== undefined) return this.#workspace(listed, read)
     if (range.startsWith('catalog:')) return this.#catalog(listed, range.slice('catalog:'.length))
     if (range.startsWith('npm:')) return this.#npm(listed, range.slice('npm:'.length))
     if (range.startsWith('jsr:')) return jsr(dependency, range.slice('jsr:'.length))
@@ -68,20 +73,14 @@ export class RangeResolver {
     return this.#moved(listed, target, range)
   }
 
-  #workspace(listed: ListedRange, spec: string): string {
-    const isFolder = spec.startsWith('.')
-    const aliased = isFolder ? undefined : alias.exec(spec)?.groups
-    if (aliased !== undefined) return this.#aliased(listed, aliased['name']!, aliased['range']!)
-    if (isFolder || spec.includes('/')) return this.#folder(listed, spec, '')
-    return this.#version(listed, this.#released(listed, listed.dependency), spec)
+  #workspace(listed: ListedRange, { spec, name, folder }: WorkspaceRange): string {
+    if (folder !== undefined) return this.#folder(listed, folder, spec)
+    return this.#aliased(listed, name ?? listed.dependency, spec)
   }
 
   #npm(listed: ListedRange, spec: string): string {
-    const { name, range } = alias.exec(spec)?.groups ?? {}
     // Yarn writes plain ranges in this form, which npm does not understand.
-    if (name === undefined) return spec
-    const [, workspace] = /^workspace:(.*)$/.exec(range!) ?? []
-    return workspace === undefined ? listed.range : this.#aliased(listed, name, workspace)
+    return alias.test(spec) ? listed.range : spec
   }
 
   #aliased(listed: ListedRange, name: string, spec: string): string {
@@ -126,15 +125,15 @@ export class RangeResolver {
     return this.resolve({ ...listed, range: found })
   }
 
-  #folder(listed: ListedRange, spec: string, operator: '' | '^'): string {
+  #folder(listed: ListedRange, folder: string, spec: string): string {
     const { root, packages } = this.#plan.workspace
     // Relative to the package; Yarn writes folders relative to the workspace.
-    const folders = [this.#package.folder, root].map((base) => path.resolve(base, spec))
+    const folders = [this.#package.folder, root].map((base) => path.resolve(base, folder))
     const target = [...packages.values()].find((other) => folders.includes(other.folder))
     if (target === undefined || target.ecosystem !== 'npm') {
       throw localRangeError(this.#package.name, listed, 'no package of the workspace is there')
     }
-    return this.#aliased(listed, target.name, operator === '' ? '*' : operator)
+    return this.#aliased(listed, target.name, spec)
   }
 
   #planned(name: string): PlannedPackage | undefined {

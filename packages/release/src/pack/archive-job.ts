@@ -10,7 +10,6 @@ import { rm } from 'node:fs/promises'
 import { job, type Job } from '@heddle/core'
 import type { Artifact } from '../model.ts'
 import type { ArchiveEntry } from './archive-entry.ts'
-import { Limit } from './limit.ts'
 import { zip } from './python/zip.ts'
 import { withRecord } from './python/wheel-record.ts'
 import { readFromZip } from './python/read-zip.ts'
@@ -48,12 +47,11 @@ async function piecesOf(source: ArchiveSource): Promise<AsyncIterable<Uint8Array
 export const archiveJob: Job<ArchiveTask, WrittenArchive> = job(
   { name: 'write an archive', place: 'thread', module: import.meta.url },
   async ({ file, source, readBack }: ArchiveTask, { signal }): Promise<WrittenArchive> => {
-    using limit = new Limit(`Writing ${file}`, { signal })
-    const artifact = await writeArtifact(file, await piecesOf(source), limit)
+    const artifact = await writeArtifact(file, await piecesOf(source), signal)
     try {
       const read = file.endsWith('.whl') ? readFromZip : readTarball
       const content = await read(file, readBack)
-      limit.check()
+      signal.throwIfAborted()
       return { artifact, content }
     } catch (error) {
       await rm(file, { force: true })

@@ -21,7 +21,7 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { HeddleError } from '@heddle/core'
-import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import { type Kernel, Patience, systemKernel, type WaitOptions } from '@heddle/core/lowlevel'
 import { checkNoLocalRanges, isFields, type Fields } from '../manifest/local-range.ts'
 import { formatLike, parseJsonManifest, readManifest } from '../manifest/manifest-text.ts'
 import { releaseManifest, type ReleaseManifestOptions } from '../manifest/npm-manifest.ts'
@@ -31,7 +31,6 @@ import { npmPins } from '../pin/npm-pins.ts'
 import type { ArchiveEntry } from './archive-entry.ts'
 import type { WrittenArchive } from './archive-job.ts'
 import { listFiles, type ListedFile } from './file-list.ts'
-import { Limit } from './limit.ts'
 import { readmePath, rememberReadme } from './readme.ts'
 import { runInPackThread } from './threads.ts'
 import { writeArchive } from './write-archive.ts'
@@ -159,9 +158,11 @@ export async function packNpm(
   options: PackNpmOptions,
 ): Promise<PackedPackage> {
   const { name } = planned.package
-  using limit = new Limit(`Packing ${name}`, options, options.kernel ?? systemKernel)
+  const { clock } = options.kernel ?? systemKernel
+  using patience = new Patience(`Packing ${name}`, clock, options)
+  patience.check()
   const asLimited = (error: unknown): never => {
-    throw limit.error(error)
+    throw patience.errorOf(error)
   }
   const source = await sourceOf(planned, plan, options)
   const manifest = releaseManifest(source, plan, options)
@@ -181,9 +182,9 @@ export async function packNpm(
       onlyBinsRun: tool === 'pnpm',
       takesChangelog: tool === 'yarn',
     },
-    limit.signal,
+    patience.bounded,
   ).catch(asLimited)
-  limit.check()
+  patience.check()
   // First, where readers of a stream find it soonest.
   const own: ArchiveEntry = {
     path: 'package/package.json',
@@ -193,7 +194,7 @@ export async function packNpm(
   const entries = [own, ...files.map((listed) => entryFor(listed, plan, options))]
   const file = path.resolve(options.folder, tarballName(name, planned.version))
   const task = { file, source: { kind: 'tar', entries }, readBack: wantedTexts } as const
-  const written = await writeArchive(task, limit.signal).catch(asLimited)
+  const written = await writeArchive(task, patience.bounded).catch(asLimited)
   try {
     proveContent(name, written, entries, manifest)
     options.accept?.(

@@ -21,7 +21,7 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
-import { systemKernel } from '@heddle/core/lowlevel'
+import { Patience, systemKernel } from '@heddle/core/lowlevel'
 import { localRangeError, throwFirst, type Fields } from '../manifest/local-range.ts'
 import { readManifest } from '../manifest/manifest-text.ts'
 import { pythonChanges } from '../manifest/python-manifest.ts'
@@ -34,7 +34,6 @@ import {
 import { editToml, parseToml } from '../manifest/toml-edit.ts'
 import { valueAt } from '../manifest/text-edit.ts'
 import type { Artifact, PackedPackage, PlannedPackage, ReleasePlan } from '../model.ts'
-import { Limit } from './limit.ts'
 import type { PackOptions } from './npm.ts'
 import { buildByBackend, findBuilder, type PythonBuilder } from './python/backend.ts'
 import { parseMetadata } from './python/metadata.ts'
@@ -102,29 +101,30 @@ export async function packPython(
 ): Promise<PackedPackage> {
   const { kernel = systemKernel, env = process.env, isolated = true } = options
   const { name, folder, manifestFile } = planned.package
-  using limit = new Limit(`Packing ${name}`, options, kernel)
+  using patience = new Patience(`Packing ${name}`, kernel.clock, options)
+  patience.check()
   const before = await readManifest(manifestFile)
   const changes = pythonChanges(planned, plan, parseToml(manifestFile, before))
   const text = editToml(manifestFile, before, changes)
   const document: Fields = parseToml(manifestFile, text)
   const source: PythonSource = { name, folder, text, document }
   const out = path.resolve(options.folder)
-  const builder = options.builder ?? (await findBuilder(env, limit)) ?? 'own'
+  const builder = options.builder ?? (await findBuilder(env, patience)) ?? 'own'
   const version = pythonVersion(planned.version)
   const artifacts: Artifact[] = []
   try {
     const built =
       builder === 'own'
-        ? buildItself(source, out, limit.signal)
-        : buildByBackend(builder, source, { folder: out, version, env, isolated }, limit, kernel)
+        ? buildItself(source, out, patience.bounded)
+        : buildByBackend(builder, source, { folder: out, version, env, isolated }, patience, kernel)
     for await (const written of built) {
       artifacts.push(written.artifact)
       proveArchive(planned, plan, written)
     }
-    limit.check()
+    patience.check()
   } catch (error) {
     for (const { file } of artifacts) await rm(file, { force: true })
-    throw limit.error(error)
+    throw patience.errorOf(error)
   }
   const project = valueAt(document, ['project'])
   return { name, version, ecosystem: 'python', artifacts, manifest: (project ?? {}) as Fields }

@@ -1,13 +1,13 @@
 import path from 'node:path'
 import {
-  runCommand,
-  systemKernel,
   type CommandOptions,
   type CommandResult,
+  Patience,
+  runCommand,
+  systemKernel,
 } from '@heddle/core/lowlevel'
 import { isFields } from '../manifest/local-range.ts'
 import type { WorkspacePackage } from '../model.ts'
-import { Limit } from './limit.ts'
 
 export interface RunScriptOptions extends CommandOptions {
   /** Milliseconds from the call after which the script is ended with `HDL_TIMEOUT`. */
@@ -63,11 +63,9 @@ export async function runScript(
   if (scriptOf(name) === undefined) return undefined
 
   const { deadline, version = from.version, alone = false, ...command } = options
-  using limit = new Limit(
-    `Script "${name}" of ${from.name}`,
-    options,
-    options.kernel ?? systemKernel,
-  )
+  const { clock } = options.kernel ?? systemKernel
+  using patience = new Patience(`Script "${name}" of ${from.name}`, clock, options)
+  patience.check()
   const run = async (event: string): Promise<CommandResult | undefined> => {
     const script = scriptOf(event)
     if (script === undefined) return undefined
@@ -94,7 +92,7 @@ export async function runScript(
       ...command,
       cwd: from.folder,
       env,
-      signal: limit.signal,
+      signal: patience.bounded,
     })
   }
   try {
@@ -103,6 +101,6 @@ export async function runScript(
     if (!alone) await run(`post${name}`)
     return result
   } catch (error) {
-    throw limit.error(error)
+    throw patience.errorOf(error)
   }
 }

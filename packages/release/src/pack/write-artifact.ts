@@ -4,7 +4,6 @@ import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import type { Artifact } from '../model.ts'
 import { Digests } from './digests.ts'
-import type { Limit } from './limit.ts'
 
 /**
  * Writes an archive piece by piece and hashes it on the way. The file appears when it is whole;
@@ -16,7 +15,7 @@ import type { Limit } from './limit.ts'
 export async function writeArtifact(
   file: string,
   pieces: AsyncIterable<Uint8Array>,
-  limit: Limit,
+  signal: AbortSignal,
 ): Promise<Artifact> {
   const temp = `${file}.${process.pid}-${randomUUID().slice(0, 8)}.tmp`
   const digests = new Digests()
@@ -25,17 +24,17 @@ export async function writeArtifact(
     {
       await using handle = await open(temp, 'wx')
       for await (const piece of pieces) {
-        limit.check()
+        signal.throwIfAborted()
         digests.update(piece)
         await handle.writeFile(piece)
       }
       await handle.sync()
     }
-    limit.check()
+    signal.throwIfAborted()
     await rename(temp, file)
   } catch (error) {
     await rm(temp, { force: true }).catch(() => undefined)
-    throw limit.error(asFileError(file, error))
+    throw signal.aborted ? signal.reason : asFileError(file, error)
   }
   return digests.artifact(file)
 }

@@ -1,5 +1,10 @@
 import semver from 'semver'
-import { hasWorkspacePart, rangeOfVersion, withVersion } from '../manifest/workspace-range.ts'
+import {
+  hasWorkspacePart,
+  rangeOfVersion,
+  readWorkspaceRange,
+  withVersion,
+} from '../manifest/workspace-range.ts'
 import type { InternalDependency, Workspace } from '../model.ts'
 
 const alias = /^(?:@[^/@]+\/)?[^/@]+@(?<spec>.*)$/
@@ -20,15 +25,13 @@ export function internalRange(
     if (found === undefined || found.startsWith('catalog:')) return undefined
     written = found
   }
-  if (written.startsWith('npm:')) written = written.slice('npm:'.length).replace(alias, '$<spec>')
   if (hasWorkspacePart(written)) written = withVersion(written, version)
-  if (written.startsWith('workspace:')) {
-    const spec = written.slice('workspace:'.length).replace(alias, '$<spec>')
-    const bare = rangeOfVersion(spec, version)
-    if (bare !== undefined) return bare
-    // A folder stands for the version that is in it.
-    return semver.validRange(spec) === null ? version : spec
+  const spec = readWorkspaceRange(written)?.spec
+  if (spec !== undefined) {
+    // Whatever else it says, it is the package of the workspace.
+    return rangeOfVersion(spec, version) ?? (semver.validRange(spec) === null ? version : spec)
   }
+  if (written.startsWith('npm:')) written = written.slice('npm:'.length).replace(alias, '$<spec>')
   if (/^(?:link|file|portal):|^\.{1,2}\//.test(written)) return `^${version}`
   return semver.validRange(written) === null ? undefined : written
 }

@@ -1,8 +1,7 @@
 import { HeddleError } from '@heddle/core'
-import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
+import { type Kernel, Patience, type WaitOptions } from '@heddle/core/lowlevel'
 import { classOf, mayPass } from './error-class.ts'
 import { defaultBackoff, jitter } from './http/backoff.ts'
-import { Patience } from './wait.ts'
 
 export interface Converging {
   readonly what: string
@@ -26,7 +25,7 @@ export interface Converging {
  */
 export async function converge(work: Converging, wait: WaitOptions = {}): Promise<void> {
   const { kernel, tries = 4 } = work
-  const patience = new Patience(work.what, kernel, wait)
+  const patience = new Patience(work.what, kernel.clock, wait)
   for (let attempt = 0; ; attempt++) {
     const mayBeDone = attempt > 0 || work.writeFirst !== true
     if (mayBeDone && (await work.isDone(patience.options))) return
@@ -37,7 +36,7 @@ export async function converge(work: Converging, wait: WaitOptions = {}): Promis
     } catch (error) {
       if (!mayPass(error) || attempt + 1 >= tries) throw error
       if (classOf(error) !== 'rate')
-        await patience.sleep(jitter(attempt, kernel.random, defaultBackoff))
+        await patience.pause(jitter(attempt, kernel.random, defaultBackoff))
     }
   }
 }
@@ -47,7 +46,7 @@ const looks = 6
 
 async function isSeen({ isDone, kernel }: Converging, patience: Patience): Promise<boolean> {
   for (let look = 0; look < looks; look++) {
-    if (look > 0) await patience.sleep(jitter(look, kernel.random, defaultBackoff))
+    if (look > 0) await patience.pause(jitter(look, kernel.random, defaultBackoff))
     if (await isDone(patience.options)) return true
   }
   return false

@@ -40,12 +40,11 @@
  * by the registry alone.
  */
 import { HeddleError, isError } from '@heddle/core'
-import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
+import { type Kernel, Patience, systemKernel } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../model.ts'
 import { classOf, mayHaveHappened, mayPass } from './error-class.ts'
 import { defaultBackoff, jitter, mostRefusals, type Backoff } from './http/backoff.ts'
 import type { Registry, Standing, UploadOptions } from './registry.ts'
-import { Patience } from './wait.ts'
 
 export interface PublishOptions extends Omit<UploadOptions, 'files' | 'stage'> {
   /** Uploads, at most, those not counted that were refused for their rate. Default 4. */
@@ -55,9 +54,20 @@ export interface PublishOptions extends Omit<UploadOptions, 'files' | 'stage'> {
   readonly settle?: number
   /** Whether an earlier run began an upload of this version and does not know how it ended. */
   readonly uploadBegun?: boolean
+  /** Called when an upload has failed, with what is done about it: before it is done. */
+  readonly onFailure?: (failure: UploadFailure) => void
   /** Called before each upload, so that a journal can note that it begins. `attempt` counts from 0. */
   readonly onUpload?: (attempt: number) => void | Promise<void>
   readonly kernel?: Kernel
+}
+
+/** An upload that failed, and what comes next. */
+export interface UploadFailure {
+  readonly error: unknown
+  /** `look`: it may have arrived, so the registry is read for a time. `upload`: it is uploaded again after a pause. */
+  readonly next: 'look' | 'upload'
+  /** Milliseconds that the reads may take, or the pause. */
+  readonly for: number
 }
 
 export interface PublishResult {
@@ -117,7 +127,7 @@ class Publication {
     this.#kernel = options.kernel ?? systemKernel
     this.#patience = new Patience(
       `publishing ${packed.name}@${packed.version}`,
-      this.#kernel,
+      this.#kernel.clock,
       options,
     )
     this.#settle = options.settle ?? 20_000
@@ -141,8 +151,10 @@ class Publication {
       if (claimsToHaveIt && this.#perhapsDone) return this.#end('accepted-not-visible')
       if (!mayPass(error)) throw this.#failed(error)
       if (this.#isLastTry(kind === 'rate')) throw this.#failed(error)
+      const delay = this.#delay(error)
+      this.#options.onFailure?.({ error, next: 'upload', for: delay })
       // The client holds all requests back after a refused rate: this one's read waits there too.
-      if (kind !== 'rate') await this.#patience.sleep(this.#delay(error))
+      if (kind !== 'rate') await this.#patience.pause(delay)
       standing = await this.#look(0)
     }
   }
@@ -176,6 +188,7 @@ class Publication {
   /** What the registry holds after a failed upload. When that cannot be read, the upload's error counts. */
   async #lookAfter(error: unknown, claimsToHaveIt: boolean): Promise<Standing> {
     const keepLooking = claimsToHaveIt || mayHaveHappened(error)
+    if (keepLooking) this.#options.onFailure?.({ error, next: 'look', for: this.#settle })
     try {
       return await this.#look(keepLooking ? this.#settle : 0)
     } catch (readError) {
@@ -203,7 +216,7 @@ class Publication {
       if (standing.is === 'different') throw this.#conflict(standing)
       const left = until - clock.now()
       if (standing.is === 'ours' || left <= 0) return standing
-      await this.#patience.sleep(Math.min(defaultBackoff.base * 2 ** reads, longestGap, left))
+      await this.#patience.pause(Math.min(defaultBackoff.base * 2 ** reads, longestGap, left))
     }
   }
 

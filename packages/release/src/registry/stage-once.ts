@@ -6,6 +6,8 @@ import { hashAs, isAmong } from './hashes.ts'
 import type { Registry, StagedVersion, UploadOptions } from './registry.ts'
 
 export interface StageOptions extends Omit<UploadOptions, 'files' | 'stage'> {
+  /** How often it is handed in, at most. Default 4. */
+  readonly tries?: number
   readonly kernel?: Kernel
 }
 
@@ -27,7 +29,7 @@ export async function stageOnce(
   options: StageOptions,
 ): Promise<StageResult> {
   const { name, version } = packed
-  const { kernel = systemKernel, ...upload } = options
+  const { kernel = systemKernel, tries = 4, ...upload } = options
   const { stages, url } = registry
   if (stages === undefined) {
     throw new HeddleError('HDL_REGISTRY_UNSUPPORTED', {
@@ -51,6 +53,7 @@ export async function stageOnce(
     {
       what: `staging ${name}@${version}`,
       kernel,
+      tries,
       isDone: async (wait) => {
         const all = await stages.list(name, wait)
         staged = all.find((each) => each.name === name && each.version === version)

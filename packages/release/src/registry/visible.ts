@@ -1,9 +1,8 @@
 import { HeddleError, isError } from '@heddle/core'
-import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import { type Kernel, Patience, systemKernel, type WaitOptions } from '@heddle/core/lowlevel'
 import type { PackedPackage } from '../model.ts'
 import { mayPass } from './error-class.ts'
 import type { ArchiveStanding, Registry, VersionOnRegistry } from './registry.ts'
-import { Patience } from './wait.ts'
 
 export interface VisibleOptions extends WaitOptions {
   /**
@@ -124,7 +123,7 @@ async function watch(
 ): Promise<Visibility> {
   const { kernel = systemKernel, budget = 1_800_000, longestGap = 30_000, onLook } = options
   const { clock, random } = kernel
-  const patience = new Patience(`${name}@${version} to be visible`, kernel, options)
+  const patience = new Patience(`${name}@${version} to be visible`, kernel.clock, options)
   const startedAt = clock.now()
   let gap = options.firstGap ?? 1_000
   let different = 0
@@ -142,7 +141,7 @@ async function watch(
     if (isOver && 'lacks' in look) return { is: 'accepted-not-visible', waited, ...look }
     // A little apart from each other: packages that were uploaded together would look together.
     const spread = gap * (0.75 + 0.5 * random.next())
-    await patience.sleep(Math.min(spread, budget - waited))
+    await patience.pause(Math.min(spread, budget - waited))
     gap = Math.min(gap * 1.5, longestGap)
   }
 }

@@ -5,6 +5,7 @@
 import { parseTree, findNodeAtLocation } from 'jsonc-parser'
 import { isScalar, parseDocument } from 'yaml'
 import { replaceIn, type Replacement, type ValueChange } from '../manifest/text-edit.ts'
+import { isWorkspaceRange } from '../manifest/workspace-range.ts'
 
 /** What changes in the manifest of one folder; `''` is the root. */
 export interface FolderChanges {
@@ -91,10 +92,7 @@ function editYarnLock(text: string, folders: readonly FolderChanges[]): string {
       const [, , before] = line.exec(changed) ?? []
       if (before === undefined) continue
       const ranges = moved.get(dependency) ?? new Map<string, string>()
-      moved.set(
-        dependency,
-        ranges.set(before, `npm:${value}`.replace(/^npm:workspace:/, 'workspace:')),
-      )
+      moved.set(dependency, ranges.set(before, isWorkspaceRange(value) ? value : `npm:${value}`))
       const after = ranges.get(before)!
       changed = changed.replace(line, (_, head: string) => `${head}"${after}"`)
     }

@@ -5,6 +5,12 @@ import { likewise, movedRange } from '../manifest/moved-range.ts'
 import { movedRequirement } from '../manifest/moved-requirement.ts'
 import { normalName, parseRequirement } from '../manifest/requirement.ts'
 import { valueAt, type ValueChange } from '../manifest/text-edit.ts'
+import {
+  asWorkspaceRange,
+  isWorkspaceRange,
+  rangeOfVersion,
+  readWorkspaceRange,
+} from '../manifest/workspace-range.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import type { ChangesetsConfig } from '../plan/changesets/config.ts'
 import { requirementLists } from '../workspace/python-package.ts'
@@ -41,7 +47,7 @@ export function npmEdits(
   }
   for (const { group, range, target } of movingRanges(planned, plan)) {
     const { name } = target.package
-    const isWritten = rules?.workspaceProtocolOnly !== true || range.startsWith('workspace:')
+    const isWritten = rules?.workspaceProtocolOnly !== true || isWorkspaceRange(range)
     if (!isWritten) continue
     const value = newRange(range, target, follows && isFollowed(group, target, rules))
     if (value !== undefined) {
@@ -95,10 +101,10 @@ export function followedNames(
   rules: RangeRules | undefined,
 ): ReadonlySet<string> {
   const followed = movingRanges(planned, plan).filter(({ group, range, target }) => {
-    if (range === 'workspace:*' || isFollowed(group, target, rules)) return true
-    const spec = range.replace(/^workspace:/, '')
-    const allowed = /^[\^~]$/.test(spec) ? `${spec}${target.package.version}` : spec
-    return !semver.satisfies(target.version, allowed)
+    if (isFollowed(group, target, rules)) return true
+    const spec = readWorkspaceRange(range)?.spec
+    const own = spec === undefined ? undefined : rangeOfVersion(spec, target.package.version)
+    return !semver.satisfies(target.version, own ?? spec ?? range)
   })
   return new Set(followed.map(({ target }) => target.package.name))
 }
@@ -122,12 +128,15 @@ function newRange(
   { package: each, version }: PlannedPackage,
   isReleased: boolean,
 ): string | undefined {
-  const [, protocol = '', spec = range] = /^(workspace:)(.*)$/.exec(range) ?? []
+  const own = readWorkspaceRange(range)
+  const spec = own?.spec ?? range
+  // One that names another package or a folder follows by itself.
+  if (own?.name !== undefined || own?.folder !== undefined) return range
   if (semver.validRange(spec) === null || /^[*^~]?$/.test(spec)) return range
   const isCurrent = semver.satisfies(each.version, spec, { includePrerelease: true })
   const moved =
     isReleased && isCurrent ? likewise(spec, version) : movedRange(spec, each.version, version)
-  if (moved !== undefined) return `${protocol}${moved}`
+  if (moved !== undefined) return own === undefined ? moved : asWorkspaceRange(moved)
   return semver.satisfies(version, spec, { includePrerelease: true }) ? range : undefined
 }
 

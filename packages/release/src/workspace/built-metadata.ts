@@ -3,10 +3,9 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { isError } from '@heddle/core'
-import { runCommand } from '@heddle/core/lowlevel'
+import { Patience, runCommand, systemKernel } from '@heddle/core/lowlevel'
 import { runGit } from '../git/run-git.ts'
 import type { WorkspacePackage } from '../model.ts'
-import { Limit } from '../pack/limit.ts'
 import { findBuilder, wheelCommand, type PythonBuilder } from '../pack/python/backend.ts'
 import { metadataPath, parseMetadata } from '../pack/python/metadata.ts'
 import { readFromZip } from '../pack/python/read-zip.ts'
@@ -36,8 +35,12 @@ export async function requireBuilder(
   { signal, env = process.env }: BuiltMetadataOptions,
 ): Promise<PythonBuilder | undefined> {
   const wait = signal === undefined ? {} : { signal }
-  using limit = new Limit('Looking for a builder of Python packages', wait)
-  const builder = await findBuilder(env, limit)
+  using patience = new Patience(
+    'Looking for a builder of Python packages',
+    systemKernel.clock,
+    wait,
+  )
+  const builder = await findBuilder(env, patience)
   if (builder !== undefined) return builder
   const names = packages.slice(0, mostNames).map(({ name }) => name)
   const more = packages.length > mostNames ? ` and ${packages.length - mostNames} more` : ''
@@ -66,7 +69,8 @@ export async function builtMetadata(
   { signal, env = process.env }: BuiltMetadataOptions,
 ): Promise<BuiltMetadata | undefined> {
   const wait = signal === undefined ? {} : { signal }
-  using limit = new Limit(`Building ${name} to read its metadata`, wait)
+  using patience = new Patience(`Building ${name} to read its metadata`, systemKernel.clock, wait)
+  patience.check()
   const refuse = (problem: string, todo: string): undefined => {
     const before = 'its build computes its version or its dependencies'
     problems.add({ file: manifestFile, problem: `${before}: ${problem}`, todo })
@@ -81,7 +85,7 @@ export async function builtMetadata(
     await runGit(top, ['clone', '--quiet', '--shared', top, clone], wait)
     const source = path.join(clone, prefix)
     const [file, ...args] = wheelCommand(builder, source, out)
-    await runCommand(file, args, { cwd: source, env, signal: limit.signal })
+    await runCommand(file, args, { cwd: source, env, signal: patience.bounded })
     const wheel = (await readdir(out)).find((each) => each.endsWith('.whl'))
     const { texts } = await readFromZip(path.join(out, wheel ?? ''), metadataPath)
     const { version, requires } = parseMetadata([...texts.values()][0] ?? '')
@@ -89,7 +93,7 @@ export async function builtMetadata(
     const said = `the build gives it the version "${version}", which is not one of PEP 440`
     return refuse(said, 'Correct the settings of its build backend.')
   } catch (error) {
-    if (!isError(error, 'HDL_COMMAND_FAILED')) throw limit.error(error)
+    if (!isError(error, 'HDL_COMMAND_FAILED')) throw patience.errorOf(error)
     const last = error.details.said.trimEnd().split('\n').at(-1) ?? ''
     return refuse(
       `${error.details.command.split(' ')[0]} failed: ${last}`,

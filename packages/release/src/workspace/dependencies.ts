@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { dependencyGroups, isFields } from '../manifest/local-range.ts'
 import { normalName, parseRequirement } from '../manifest/requirement.ts'
+import { readWorkspaceRange } from '../manifest/workspace-range.ts'
 import type { InternalDependency, WorkspacePackage } from '../model.ts'
 import { requirementLists } from './python-package.ts'
 
@@ -59,10 +60,11 @@ function npmDependencies(of: WorkspacePackage, index: PackageIndex): InternalDep
   return found
 }
 
-const aliased = /^(?:npm|workspace):(?<name>(?:@[^/@]+\/)?[^/@:]+)@/
-const folder = /^(?:(?:link|file|portal|workspace):)?(?<path>\.{1,2}(?:\/.*)?|\/.*)$/
-/** Yarn: `workspace:packages/core`. */
-const folderOfWorkspace = /^workspace:(?<path>[^@^~*\s]+\/.+)$/
+const aliased = /^npm:(?<name>(?:@[^/@]+\/)?[^/@:]+)@/
+const folders = [
+  /^(?:(?:link|file|portal):)?(?<path>\.{1,2}(?:\/.*)?|\/.*)$/,
+  /^(?:link|file|portal):(?<path>.+)$/,
+]
 
 /** What `key: range` means: another name, a folder, or the name that stands there. */
 function npmTarget(
@@ -71,13 +73,11 @@ function npmTarget(
   range: string,
   index: PackageIndex,
 ): WorkspacePackage | undefined {
-  const name = aliased.exec(range)?.groups?.['name']
+  const own = readWorkspaceRange(range)
+  const name = own?.name ?? aliased.exec(range)?.groups?.['name']
   if (name !== undefined) return index.named('npm', name)
-  const place = (
-    folder.exec(range) ??
-    folderOfWorkspace.exec(range) ??
-    /^(?:link|file|portal):(?<path>.+)$/.exec(range)
-  )?.groups?.['path']
+  const found = folders.map((each) => each.exec(range)).find((each) => each !== null)
+  const place = own?.folder ?? found?.groups?.['path']
   if (place !== undefined) return index.inFolder(of.folder, place)
   return index.named('npm', key)
 }

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isError, type HeddleError } from '@heddle/core'
 import { classOf } from '../../src/registry/error-class.ts'
-import { publishOnce, type PublishOptions } from '../../src/registry/reconcile.ts'
+import {
+  publishOnce,
+  type PublishOptions,
+  type UploadFailure,
+} from '../../src/registry/reconcile.ts'
 import { ModelRegistry, paperPackage, type ModelOptions } from '../support/model-registry.ts'
 import { largest, virtualKernel } from '../support/virtual-time.ts'
 
@@ -214,4 +218,15 @@ test('a signal ends the wait, a deadline too; no timer is left behind', async ()
   assert.equal(kernel.clock.pending, 0)
   const hurried = await publish({ fates: ['lost-request'] }, { deadline: 10_000 })
   assert.ok(isError(hurried.error, 'HDL_TIMEOUT'))
+})
+
+test('what is done about a failed upload is said before it is done', async () => {
+  const said: string[] = []
+  const onFailure = ({ next, for: ms }: UploadFailure): void => void said.push(`${next} ${ms}`)
+  const fates = ['lost-request', 'not-connected', 'rate', 'taken'] as const
+  await publish({ fates }, { onFailure, backoff: { base: 1_000, cap: 60_000 } })
+  assert.deepEqual(said, ['look 20000', 'upload 1000', 'upload 2000', 'upload 1000'])
+  said.length = 0
+  await publish({ fates: ['unauthorized'] }, { onFailure })
+  assert.deepEqual(said, [])
 })

@@ -3,10 +3,9 @@ import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
-import { runCommand, type Kernel } from '@heddle/core/lowlevel'
+import { type Kernel, type Patience, runCommand } from '@heddle/core/lowlevel'
 import { pythonVersion } from '../../manifest/requirement.ts'
 import { entryDate } from '../archive-entry.ts'
-import type { Limit } from '../limit.ts'
 import type { ArchiveSource, WrittenArchive } from '../archive-job.ts'
 import { writeArchive } from '../write-archive.ts'
 import { metadataPath } from './metadata.ts'
@@ -59,14 +58,17 @@ export function wheelCommand(builder: PythonBuilder, source: string, out: string
 type Env = Readonly<Record<string, string | undefined>>
 
 /** Undefined when none of them is installed. */
-export async function findBuilder(env: Env, limit: Limit): Promise<PythonBuilder | undefined> {
+export async function findBuilder(
+  env: Env,
+  patience: Patience,
+): Promise<PythonBuilder | undefined> {
   for (const builder of ['uv', 'build'] as const) {
     const [file, ...args] = probes[builder]
     try {
-      await runCommand(file, args, { env, signal: limit.signal })
+      await runCommand(file, args, { env, signal: patience.bounded })
       return builder
     } catch {
-      limit.check()
+      patience.check()
     }
   }
   return undefined
@@ -99,7 +101,7 @@ export async function* buildByBackend(
   builder: PythonBuilder,
   source: PythonSource,
   options: BackendOptions,
-  limit: Limit,
+  patience: Patience,
   kernel: Kernel,
 ): AsyncGenerator<WrittenArchive> {
   const copy = await mkdtemp(path.join(os.tmpdir(), 'heddle-pack-'))
@@ -107,14 +109,14 @@ export async function* buildByBackend(
     const tree = path.join(copy, 'source')
     const out = path.join(copy, 'dist')
     await mkdir(out)
-    for (const file of await sourceFiles(source.folder, limit.signal)) {
-      limit.check()
+    for (const file of await sourceFiles(source.folder, patience.bounded)) {
+      patience.check()
       await cp(path.join(source.folder, file), path.join(tree, file))
     }
     await writeFile(path.join(tree, 'pyproject.toml'), source.text)
     const [file, ...args] = commands[builder](tree, out, options.isolated)
     const env = buildEnv(options.env, pythonVersion(options.version))
-    await runCommand(file, args, { cwd: tree, env, signal: limit.signal, kernel })
+    await runCommand(file, args, { cwd: tree, env, signal: patience.bounded, kernel })
     const names = (await readdir(out)).filter((name) => /\.whl$|\.tar\.gz$/.test(name)).sort()
     for (const kind of ['.whl', '.tar.gz']) {
       if (names.some((name) => name.endsWith(kind))) continue
@@ -124,7 +126,10 @@ export async function* buildByBackend(
     for (const name of names) {
       const made: ArchiveSource = { kind: 'copy', from: path.join(out, name) }
       const copied = path.join(options.folder, name)
-      yield await writeArchive({ file: copied, source: made, readBack: metadataPath }, limit.signal)
+      yield await writeArchive(
+        { file: copied, source: made, readBack: metadataPath },
+        patience.bounded,
+      )
     }
   } finally {
     await rm(copy, { recursive: true, force: true })

@@ -13,6 +13,7 @@
  * changes (1.0.1-rc.0 → 1.1.0-rc.1): that is how Changesets counts.
  */
 import semver from 'semver'
+import { isWorkspaceRange } from '../../manifest/workspace-range.ts'
 import type { InternalDependency, Workspace, WorkspacePackage } from '../../model.ts'
 import { compareText } from '../../workspace/problems.ts'
 import { internalRange } from '../internal-range.ts'
@@ -203,7 +204,7 @@ export class ChangesetReleases {
     for (const dependent of this.#workspace.packages.values()) {
       for (const through of dependent.dependencies) {
         if (isDevelopment(through.group)) continue
-        if (this.#config.workspaceProtocolOnly && !through.range.startsWith('workspace:')) continue
+        if (this.#config.workspaceProtocolOnly && !isWorkspaceRange(through.range)) continue
         const { version } = this.#package(through.name)
         const allowed = internalRange(through, version, this.#workspace)
         // It means another version than the one of this workspace, and keeps it.

@@ -21,13 +21,13 @@ import { HeddleError, isError } from '@heddle/core'
 import {
   cancelled,
   describe,
+  type Kernel,
+  Patience,
   Semaphore,
   systemKernel,
-  type Kernel,
   type WaitOptions,
 } from '@heddle/core/lowlevel'
 import { Pool } from 'undici'
-import { Patience } from '../wait.ts'
 import { retryAfterOf } from './backoff.ts'
 import { Exchange } from './exchange.ts'
 import { AdaptiveLimiter, type LimiterStats } from './limiter.ts'
@@ -97,7 +97,7 @@ export class HttpClient {
    * @throws `HDL_REGISTRY_UNAVAILABLE` for all that can happen to a connection; `HDL_CLOSED` after close().
    */
   async send(request: HttpRequest, wait: WaitOptions = {}): Promise<HttpAnswer> {
-    const patience = new Patience(actionOf(request), this.kernel, wait)
+    const patience = new Patience(actionOf(request), this.kernel.clock, wait)
     let next = request
     for (let redirects = 0; ; redirects++) {
       const answer = await this.#exchange(next, patience)

@@ -26,8 +26,7 @@
  * Known limits: the number of waiters is bounded by the connections of the client, which takes one first.
  */
 import { HeddleError } from '@heddle/core'
-import type { Kernel, WaitOptions } from '@heddle/core/lowlevel'
-import { Patience } from '../wait.ts'
+import { type Kernel, Patience, type WaitOptions } from '@heddle/core/lowlevel'
 import { longestRetryAfter } from './backoff.ts'
 
 export interface LimiterOptions {
@@ -100,7 +99,7 @@ export class AdaptiveLimiter {
    * @throws `HDL_REGISTRY_RATE` (RL6).
    */
   async pass(what: string, wait: WaitOptions = {}): Promise<Turn> {
-    const patience = new Patience(what, this.#kernel, wait)
+    const patience = new Patience(what, this.#kernel.clock, wait)
     patience.check()
     for (;;) {
       const now = this.#kernel.clock.now()
@@ -109,7 +108,7 @@ export class AdaptiveLimiter {
       this.#next = at + this.#gap
       if (at <= now) return this.#start(now)
       const promisedAt = this.#cuts
-      await patience.sleep(at - now)
+      await patience.pause(at - now)
       const woken = this.#kernel.clock.now()
       if (promisedAt === this.#cuts && woken >= this.#heldUntil) return this.#start(woken)
     }

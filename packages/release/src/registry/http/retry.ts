@@ -10,9 +10,8 @@
  *       have happened.
  */
 import { HeddleError, isError } from '@heddle/core'
-import type { WaitOptions } from '@heddle/core/lowlevel'
+import { Patience, type WaitOptions } from '@heddle/core/lowlevel'
 import { classOf, failureOf, mayPass, type Asked } from '../error-class.ts'
-import { Patience } from '../wait.ts'
 import { defaultBackoff, jitter, mostRefusals, type Backoff } from './backoff.ts'
 import type { HttpClient } from './client.ts'
 import { actionOf, isRead, type HttpAnswer, type HttpRequest } from './request.ts'
@@ -64,7 +63,7 @@ export async function readWithRetry<T>(
   const write = !isRead(request)
   const tries = request.idempotent === true || !write ? (options.tries ?? 4) : 1
   const asked: Asked = { registry: new URL(request.url).origin, action: actionOf(request), write }
-  const patience = new Patience(asked.action, kernel, options)
+  const patience = new Patience(asked.action, kernel.clock, options)
   const errors: unknown[] = []
   let refusals = 0
   for (;;) {
@@ -81,7 +80,7 @@ export async function readWithRetry<T>(
       const attempt = errors.length - refusals
       if (kind === 'rate' || attempt >= tries) throw last(errors)
       const asksFor = error instanceof HeddleError ? error.retryAfter : undefined
-      await patience.sleep(asksFor ?? jitter(attempt - 1, kernel.random, backoff))
+      await patience.pause(asksFor ?? jitter(attempt - 1, kernel.random, backoff))
     }
   }
 }

@@ -8,13 +8,12 @@
  *  OT2  A password that was refused is not sent again; one that is newer than the refused one is.
  *  OT3  Without an answer the refusal stands.
  */
-import { systemKernel, type Kernel, type WaitOptions } from '@heddle/core/lowlevel'
+import { type Kernel, Patience, systemKernel, type WaitOptions } from '@heddle/core/lowlevel'
 import { longestRetryAfter, retryAfterOf } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpAnswer } from '../http/request.ts'
 import { requestWithRetry } from '../http/retry.ts'
 import { textField } from '../id-token.ts'
-import { Patience } from '../wait.ts'
 
 /** How a person is asked. */
 export interface OtpPrompt {
@@ -63,7 +62,7 @@ export class OneTimePasswords {
     if (address === undefined || done === undefined) return this.#prompt.ask(this.#registry)
     this.#prompt.show(this.#registry, address)
     const what = `the login at ${this.#registry}`
-    const patience = new Patience(what, this.#kernel, { deadline: patienceForLogin, ...wait })
+    const patience = new Patience(what, this.#kernel.clock, { deadline: patienceForLogin, ...wait })
     for (;;) {
       const said = await requestWithRetry(
         this.#http,
@@ -73,7 +72,7 @@ export class OneTimePasswords {
       if (said.status === 200) return textField(said.body, 'token')
       if (said.status !== 202) return undefined
       const asked = retryAfterOf(said.headers['retry-after'], this.#kernel.clock.wallTime())
-      await patience.sleep(Math.min(asked ?? 1_000, longestRetryAfter))
+      await patience.pause(Math.min(asked ?? 1_000, longestRetryAfter))
     }
   }
 }
