@@ -96,6 +96,12 @@ export const errorTable = {
       `There is no option ${quote(p.option)}.${didYouMean(p.suggestion)}`,
     'Correct its name or leave it out; as it is, it would have no effect.',
   ),
+  HDL_FLAG_UNUSED: entry(
+    false,
+    (p: { flag: string; command: string; why: string; instead: string }) =>
+      `${p.flag} would have no effect in \`${p.command}\`: ${p.why}. Instead, ${end(p.instead)}`,
+    'Change the command; nothing has been done.',
+  ),
   HDL_NODE_TOO_OLD: entry(
     false,
     (p: { version: string; least: string }) =>

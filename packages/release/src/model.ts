@@ -86,6 +86,8 @@ export interface ReleasePlan {
   readonly source: PlanSource
   /** All packages of the workspace, by name. */
   readonly packages: ReadonlyMap<string, PlannedPackage>
+  /** The dist-tag that was asked for, for all npm packages. */
+  readonly distTag?: string
   /** Versions that belong to one commit: see plan/snapshot.ts. */
   readonly isSnapshot?: boolean
   /** Warnings for the person who releases, as sentences. */

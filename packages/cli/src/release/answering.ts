@@ -1,6 +1,8 @@
 /** The common frame of every subcommand of `heddle release`. */
-import { isError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
+import { findIdleFlag, longFlag, type Typed } from '../commands/release-flags.ts'
+import type { PlanFlags } from '../commands/release.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { Output } from '../output/output.ts'
@@ -9,10 +11,12 @@ import { chooseView, type ViewChoice } from '../terminal/capabilities.ts'
 import { paint, span, type Line } from '../view/line.ts'
 import { readSettings, type ReleaseSettings } from './settings.ts'
 
-export interface Answer {
+export interface Answer<F> {
+  /** The flags, which remember that they were read. */
+  readonly flags: F
   readonly choice: ViewChoice
   readonly out: Output
-  /** The workspace and its settings. */
+  /** The workspace and its settings. Refuses flags that can have no effect with them. */
   readonly settings: () => Promise<ReleaseSettings>
   /** Lines for people: to the errors when the output is for programs. */
   readonly printLines: (lines: readonly Line[]) => void
@@ -24,33 +28,44 @@ export interface Answer {
   readonly warn: (text: string) => void
 }
 
+/** Flags that every subcommand has. */
+interface CommonFlags extends Pick<PlanFlags, 'from'> {
+  readonly json?: boolean
+  readonly color: boolean
+}
+
 /**
  * Lets `work` answer, and turns an error into an exit code: that of a command which could not start, unless
- * `work` has said that it has begun.
+ * `work` has said that it has begun. A flag that was typed and that `work` has not read is reported: no flag is ignored
+ * silently.
  *
  * *Cancellation*: that of `work`.
  */
-export async function answering(
-  flags: { readonly json?: boolean; readonly color: boolean },
-  work: (answer: Answer) => Promise<ExitCode>,
+export async function answering<F extends CommonFlags>(
+  typed: Typed<F>,
+  work: (answer: Answer<F>) => Promise<ExitCode>,
 ): Promise<void> {
+  const { flags } = typed
+  const unread = new Set(typed.given)
   const { stdout, stderr } = process
-  const json = flags.json ?? false
+  const { json = false, color } = noteReads(flags, unread)
   const choice = chooseView(
     { env: process.env, platform: process.platform, isTerminal: stdout.isTTY },
-    { json, color: flags.color },
+    { json, color },
   )
   // With --json there are thousands of lines, and people read the error output.
   const out = new Output(stdout, json ? systemKernel.clock : undefined)
   const err = new Output(stderr)
   let hasBegun = false
   let config: ReleaseSettings['config'] = {}
-  const answer: Answer = {
+  const answer: Answer<F> = {
+    flags: noteReads(flags, unread),
     choice,
     out,
     settings: async () => {
       const settings = await readSettings()
       config = settings.config
+      refuseIdleFlags(typed, settings)
       return settings
     },
     printLines: (lines) => {
@@ -66,6 +81,9 @@ export async function answering(
   }
   try {
     process.exitCode = await work(answer)
+    for (const name of unread) {
+      answer.warn(`${longFlag(typed.command, name)} had no effect on what was done`)
+    }
   } catch (error) {
     process.exitCode = hasBegun ? exitCodes.failed : exitCodes.usage
     const isColored = choice.color && stderr.isTTY
@@ -75,6 +93,24 @@ export async function answering(
     answer.result({ ok: false, packages: [], error: errorRecord(error) })
   }
   await Promise.all([out.flush(), err.flush()])
+}
+
+/** The same flags; the name of each that is read is taken out of `unread`. */
+function noteReads<F extends object>(flags: F, unread: Set<string>): F {
+  return new Proxy(flags, {
+    get: (from, name, receiver) => {
+      unread.delete(String(name))
+      return Reflect.get(from, name, receiver) as unknown
+    },
+  })
+}
+
+/** @throws `HDL_FLAG_UNUSED` */
+function refuseIdleFlags(typed: Typed<CommonFlags>, { config, repository }: ReleaseSettings): void {
+  const from = typed.flags.from ?? config.from
+  const idle = findIdleFlag(typed, { from, isRepository: repository !== undefined })
+  if (idle === undefined) return
+  throw new HeddleError('HDL_FLAG_UNUSED', { ...idle, command: `heddle release ${typed.command}` })
 }
 
 /** Options of the library whose flag has another name. */

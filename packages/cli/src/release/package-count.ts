@@ -1,10 +1,10 @@
 import type { Graph, RunEvent } from '@heddle/core'
-import { endedStates, partsOf } from '@heddle/release'
+import { partsOf } from '@heddle/release'
 import { plural } from '../view/format.ts'
 
-/** How many packages of a release have come to the end of their stages. */
+/** How many packages of a release are done: all of their stages succeeded. */
 export class PackageCount {
-  /** Stages that have not ended, by package. */
+  /** Stages that have not succeeded, by package. */
   readonly #open = new Map<string, Set<string>>()
   readonly #packages: number
   #done = 0
@@ -19,9 +19,9 @@ export class PackageCount {
     this.#packages = this.#open.size
   }
 
-  /** The package whose last stage has ended with this event; undefined for every other event. */
+  /** The package whose last stage has succeeded with this event; undefined for every other event. */
   observe(event: RunEvent): string | undefined {
-    if (event.type !== 'node' || !endedStates.has(event.state)) return undefined
+    if (event.type !== 'node' || event.state !== 'succeeded') return undefined
     const name = partsOf(event.name)?.name
     const stages = name === undefined ? undefined : this.#open.get(name)
     if (stages?.delete(event.name) !== true || stages.size > 0) return undefined

@@ -11,6 +11,7 @@ import {
   planFromManifests,
   planSnapshot,
   publishPlanFile,
+  type CommitPlanOptions,
   type OnRegistry,
   type OtpPrompt,
   type PlanOptions,
@@ -19,74 +20,82 @@ import {
   type Workspace,
 } from '@heddle/release'
 import type { PlanFlags } from '../commands/release.ts'
-import { withConfig, type ReleaseSettings } from './settings.ts'
+import { chosenFrom, type ChosenFields, type ReleaseSettings } from './settings.ts'
 
 /** With `onRegistry`, dependencies that are not released with it must be there. */
 export async function readPlan(
-  given: PlanFlags,
+  flags: PlanFlags,
   settings: ReleaseSettings,
   onRegistry?: OnRegistry,
   purpose: 'publish' | 'version' = 'publish',
 ): Promise<ReleasePlan> {
   const { workspace, config, releaseTag } = settings
-  const flags = withConfig(given, config)
-  if (flags.tagFormat !== undefined) checkTagFormat(flags.tagFormat)
+  const chosen = chosenFrom(flags, config)
+  const { include, exclude } = chosen
+  const { distTag } = purpose === 'publish' ? flags : {}
+  if (chosen.tagFormat !== undefined) checkTagFormat(chosen.tagFormat)
   const { groups, order } = config
   const options: PlanOptions = {
-    ...(flags.include !== undefined && { include: flags.include }),
-    ...(flags.exclude !== undefined && { exclude: flags.exclude }),
+    ...(include !== undefined && { include }),
+    ...(exclude !== undefined && { exclude }),
     ...(onRegistry !== undefined && { onRegistry }),
-    ...(flags.distTag !== undefined && { distTag: flags.distTag }),
+    ...(distTag !== undefined && { distTag }),
     ...(releaseTag !== undefined && { releaseTag }),
     ...(groups !== undefined && { groups }),
     ...(order !== undefined && { order }),
   }
-  const plan = await planFrom(flags, workspace, options, purpose)
-  if (purpose === 'version') refuseSnapshot(flags)
+  if (purpose === 'version') return planVersions(flags, chosen, workspace, options)
+  const plan = await planToPublish(flags, chosen, workspace, options)
   return asSnapshot(plan, flags, settings)
 }
 
-function planFrom(
+/** A config may say that the versions of the manifests are published: they are made from changesets all the same. */
+function planVersions(
   flags: PlanFlags,
+  chosen: ChosenFields,
   workspace: Workspace,
   options: PlanOptions,
-  purpose: 'publish' | 'version',
 ): Promise<ReleasePlan> {
-  const { from } = flags
+  return chosen.from === 'commits'
+    ? planFromCommits(workspace, { ...commitOptions(flags, chosen, options), purpose: 'version' })
+    : planFromChangesets(workspace, options)
+}
+
+function planToPublish(
+  flags: PlanFlags,
+  chosen: ChosenFields,
+  workspace: Workspace,
+  options: PlanOptions,
+): Promise<ReleasePlan> {
   // L5: pending changes are refused as such, not for their dependencies. A snapshot publishes them.
   const { onRegistry: _asked, ...offline } = options
   const isSnapshot = flags.snapshot !== undefined || flags.canary !== undefined
   const forPending = isSnapshot ? options : offline
-  if (from === undefined) {
-    return purpose === 'version'
-      ? planFromChangesets(workspace, options)
-      : planAsPrepared(workspace, options, forPending)
-  }
-  switch (from) {
+  switch (chosen.from) {
+    case undefined:
+      return planAsPrepared(workspace, options, forPending)
     case 'manifests':
       return planFromManifests(workspace, options)
     case 'changesets':
       return planFromChangesets(workspace, forPending)
     case 'commits':
-      return planFromCommits(workspace, {
-        ...options,
-        purpose,
-        ...(flags.lockstep === true && { mode: 'synchronised' as const }),
-        ...(flags.tagFormat !== undefined && { tagFormat: flags.tagFormat }),
-        ...(flags.preid !== undefined && { prerelease: flags.preid }),
-      })
+      return planFromCommits(workspace, commitOptions(flags, chosen, options))
     case 'publish-plan':
       return planFromFile(workspace, path.join(workspace.root, publishPlanFile), options)
   }
 }
 
-/** S3: versions of a snapshot are in no manifest. */
-function refuseSnapshot({ snapshot, canary }: PlanFlags): void {
-  const value = snapshot ?? canary
-  if (value === undefined) return
-  const option = snapshot === undefined ? 'canary' : 'snapshot'
-  const expected = 'nothing: such versions are only published'
-  throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
+function commitOptions(
+  { lockstep, preid }: PlanFlags,
+  { tagFormat }: ChosenFields,
+  options: PlanOptions,
+): CommitPlanOptions {
+  return {
+    ...options,
+    ...(lockstep === true && { mode: 'synchronised' as const }),
+    ...(tagFormat !== undefined && { tagFormat }),
+    ...(preid !== undefined && { prerelease: preid }),
+  }
 }
 
 async function asSnapshot(

@@ -4,14 +4,15 @@ import {
   planLevels,
   planMermaid,
   planTable,
-  publishedVersions,
+  RegistryQuestions,
+  releaseProblems,
   type ReleasePlan,
 } from '@heddle/release'
+import type { Typed } from '../commands/release-flags.ts'
 import type { PlanFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
-import type { ReleaseSettings } from './settings.ts'
 
 export type PlanFormat = 'table' | 'json' | 'mermaid' | 'levels' | 'csv'
 
@@ -22,35 +23,38 @@ export interface PrintPlanFlags extends PlanFlags {
 
 type Published = ReadonlyMap<string, boolean> | undefined
 
-export async function printPlan(flags: PrintPlanFlags): Promise<void> {
-  await answering(flags, async ({ out, warn, settings: read }) => {
-    const settings = await read()
-    const plan = await readPlan(flags, settings)
-    const format = flags.json === true ? 'json' : flags.format
-    const isShown = format === 'json' || format === 'table'
-    const published =
-      isShown && flags.offline !== true
-        ? await askRegistries(plan, settings, flags, warn)
-        : undefined
-    out.line(formatted(plan, format, published).trimEnd())
-    return exitCodes.ok
-  })
-}
-
 /** Milliseconds: a plan is shown soon, with or without the registry. */
-const patience = 10_000
+const deadline = 10_000
 
-async function askRegistries(
-  plan: ReleasePlan,
-  settings: ReleaseSettings,
-  flags: PlanFlags,
-  warn: (text: string) => void,
-): Promise<Published> {
-  await using registries = await registriesFor(settings, flags)
-  const { registryOf } = registries
-  const { published, silent } = await publishedVersions(plan, registryOf, { deadline: patience })
-  for (const url of silent) warn(`${url} does not answer: published versions are not shown`)
-  return published
+export async function printPlan(typed: Typed<PrintPlanFlags>): Promise<void> {
+  await answering(typed, async ({ flags, out, warn, settings: read }) => {
+    const settings = await read()
+    const format = flags.json === true ? 'json' : flags.format
+    let plan: ReleasePlan
+    let published: Published
+    if (flags.offline === true) {
+      plan = await readPlan(flags, settings)
+    } else {
+      await using registries = await registriesFor(settings, flags)
+      const questions = new RegistryQuestions(registries.registryOf)
+      // What is needed and left out must be there, as for a release; where that is not known, publishing finds out.
+      plan = await readPlan(flags, settings, async (of, version, wait) => {
+        return (await questions.isThere(of, version, { ...wait, deadline })) ?? true
+      })
+      const isShown = format === 'json' || format === 'table'
+      if (isShown) published = await questions.published(plan, { deadline })
+      for (const url of questions.silent)
+        warn(`${url} does not answer: published versions are not shown`)
+    }
+    out.line(formatted(plan, format, published).trimEnd())
+    const problems = releaseProblems(plan)
+    // The table and the object have them.
+    if (format !== 'table' && format !== 'json') {
+      for (const { package: name, problem } of problems)
+        warn(`${name} cannot be released: ${problem}`)
+    }
+    return problems.length === 0 ? exitCodes.ok : exitCodes.usage
+  })
 }
 
 function formatted(plan: ReleasePlan, format: PlanFormat, published: Published): string {

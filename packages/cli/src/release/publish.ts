@@ -17,6 +17,7 @@ import {
   type ReleasePlan,
   type ReleaseReport,
 } from '@heddle/release'
+import type { Typed } from '../commands/release-flags.ts'
 import type { PublishFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { JsonReporter } from '../output/json.ts'
@@ -32,11 +33,11 @@ import { readPlan, registriesFor } from './plan-source.ts'
 import { ProgressReporter } from './progress.ts'
 import { terminalPrompt } from './prompt.ts'
 import { reportLines } from './report-lines.ts'
-import { withConfig, type ReleaseSettings } from './settings.ts'
+import { chosenFrom, type ReleaseSettings } from './settings.ts'
 
-export async function publish(flags: PublishFlags): Promise<void> {
-  await answering(flags, async (answer) => {
-    const session = new PublishSession(flags, answer)
+export async function publish(typed: Typed<PublishFlags>): Promise<void> {
+  await answering(typed, async (answer) => {
+    const session = new PublishSession(answer)
     using _controls = session.controls
     const report = await session.publish()
     answer.printLines(reportLines(report, session.symbols, { unpushedTo: session.unpushedTo }))
@@ -50,7 +51,7 @@ export async function publish(flags: PublishFlags): Promise<void> {
 
 /** Settings that both flags and config can give. */
 function configured(flags: PublishFlags, config: ReleaseConfig): Partial<ReleaseOptions> {
-  const { tagFormat } = withConfig(flags, config)
+  const { tagFormat } = chosenFrom(flags, config)
   const notes = flags.notes ?? config.notes ?? false
   // A forge announces tags that the remote has.
   const push = flags.push ?? config.push ?? notes !== false
@@ -77,7 +78,7 @@ class PublishSession {
   readonly controls: Controls
   readonly symbols: Symbols
   readonly #flags: PublishFlags
-  readonly #answer: Answer
+  readonly #answer: Answer<PublishFlags>
   readonly #clock = systemKernel.clock
   #reporter: Reporter | undefined
   #count: PackageCount | undefined
@@ -85,8 +86,8 @@ class PublishSession {
   /** The remote that new tags are not sent to; undefined where they are, or there is none. */
   unpushedTo: string | undefined
 
-  constructor(flags: PublishFlags, answer: Answer) {
-    this.#flags = flags
+  constructor(answer: Answer<PublishFlags>) {
+    this.#flags = answer.flags
     this.#answer = answer
     this.symbols = answer.choice.unicode ? unicodeSymbols : asciiSymbols
     this.controls = new Controls({ clock: this.#clock, exit: (code) => this.#exit(code) })

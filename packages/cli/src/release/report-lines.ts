@@ -89,10 +89,10 @@ function packageLines(
   { states }: Symbols,
 ): Line[] {
   const { outcome, blockedBy, problems } = each
-  const isRehearsed = isDryRun && outcome === 'skipped' && problems.length === 0
-  const style = isRehearsed ? 'green' : outcomeStyles[outcome]
-  const state = isRehearsed ? 'succeeded' : outcomeStates[outcome]
-  const word = isRehearsed ? 'packed and checked, not uploaded' : outcomeWords[outcome]
+  const isReady = isDryRun && isRehearsed(each)
+  const style = isReady ? 'green' : outcomeStyles[outcome]
+  const state = isReady ? 'succeeded' : outcomeStates[outcome]
+  const word = isReady ? 'packed and checked, not uploaded' : outcomeWords[outcome]
   const by = blockedBy === undefined || outcome !== 'blocked' ? '' : ` by ${printable(blockedBy)}`
   const lines: Line[] = [
     [
@@ -114,14 +114,23 @@ function packageLines(
   return lines
 }
 
+/** Packed and checked by a dry run, which a cancelled one did not come to for all. */
+function isRehearsed({ outcome, problems, integrity }: PackageReport): boolean {
+  return outcome === 'skipped' && problems.length === 0 && integrity !== undefined
+}
+
+function isDone({ outcome }: PackageReport): boolean {
+  return outcome === 'published' || outcome === 'already-published'
+}
+
 function closing({ ok, isDryRun, isCancelled, packages, ms }: ReleaseReport): Line[] {
-  const count = (...outcomes: ReleaseOutcome[]): number =>
-    packages.filter(({ outcome }) => outcomes.includes(outcome)).length
-  const done = count('published', 'already-published') + (isDryRun ? count('skipped') : 0)
+  const done = packages.filter((each) => isDone(each) || (isDryRun && isRehearsed(each))).length
+  const silent = packages.filter(({ isOnRegistry }) => isOnRegistry === undefined).length
+  const unknown = silent === 0 ? '' : ` (${silent} not known: no answer from the registry)`
   const what = isDryRun ? 'on the registry or ready to be published' : 'on the registry'
   if (packages.length === 0)
     return [[], [span('Nothing to release: no package has a new version.')]]
-  const sum = `${done} of ${plural(packages.length, 'package')} ${what}, ${formatDuration(ms)}`
+  const sum = `${done} of ${plural(packages.length, 'package')} ${what}${unknown}, ${formatDuration(ms)}`
   const lines: Line[] = [[], [span(sum, ok ? ['green', 'bold'] : ['red', 'bold'])]]
   if (ok || isDryRun) return lines
   // A package that a cancelled release did not reach has no problem of its own.

@@ -10,6 +10,7 @@ import {
   type RollbackPlan,
   type RollbackStep,
 } from '@heddle/release'
+import type { Typed } from '../commands/release-flags.ts'
 import type { RollbackFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
@@ -21,8 +22,11 @@ import { answering } from './answering.ts'
 import { registriesFor } from './plan-source.ts'
 
 /** Reverts the recorded actions of a release: the given id, or the only release there is. */
-export async function rollback(release: string | undefined, flags: RollbackFlags): Promise<void> {
-  await answering(flags, async ({ printLines, result, settings: read }) => {
+export async function rollback(
+  release: string | undefined,
+  typed: Typed<RollbackFlags>,
+): Promise<void> {
+  await answering(typed, async ({ flags, printLines, result, settings: read }) => {
     const say = (text: string): void => printLines([[span(printable(text))]])
     const settings = await read()
     const { root } = settings.workspace

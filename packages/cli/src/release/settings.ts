@@ -26,14 +26,26 @@ export async function readSettings(): Promise<ReleaseSettings> {
   return { workspace, config, repository, releaseTag: await branchTag(config, repository) }
 }
 
-/** The flags of a plan with the config below them. */
-export function withConfig<F extends PlanFlags>(flags: F, config: ReleaseConfig): F {
-  const { from, include, exclude, tagFormat } = config
-  const below = { from, include, exclude, tagFormat }
-  const given = Object.entries(flags).filter(([, value]) => value !== undefined)
-  return { ...definedOf(below), ...Object.fromEntries(given) } as F
-}
+/** What flags and config both can say: the flag, where it was typed. */
+type Chosen = Pick<PlanFlags, 'from' | 'include' | 'exclude' | 'tagFormat'>
 
-function definedOf(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+/** The same, with undefined for what neither says. */
+export type ChosenFields = { readonly [K in keyof Chosen]-?: Chosen[K] | undefined }
+
+/** Each is read when it is asked for: a flag that was read counts as used. */
+export function chosenFrom(flags: Chosen, config: ReleaseConfig): ChosenFields {
+  return {
+    get from() {
+      return flags.from ?? config.from
+    },
+    get include() {
+      return flags.include ?? config.include
+    },
+    get exclude() {
+      return flags.exclude ?? config.exclude
+    },
+    get tagFormat() {
+      return flags.tagFormat ?? config.tagFormat
+    },
+  }
 }

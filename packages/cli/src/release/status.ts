@@ -1,21 +1,22 @@
 import { releaseStatus, type PackageStatus, type ReleaseStatus } from '@heddle/release'
+import type { Typed } from '../commands/release-flags.ts'
 import type { PlanFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plural } from '../view/format.ts'
 import { span } from '../view/line.ts'
 import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
-import { withConfig } from './settings.ts'
+import { chosenFrom } from './settings.ts'
 
 /** Milliseconds that a registry has for each answer, with all pauses that it asks for. */
 const answerDeadline = 60_000
 
-export async function printStatus(flags: PlanFlags): Promise<void> {
-  await answering(flags, async ({ printLines, result, settings: read }) => {
+export async function printStatus(typed: Typed<PlanFlags>): Promise<void> {
+  await answering(typed, async ({ flags, printLines, result, settings: read }) => {
     const settings = await read()
     const plan = await readPlan(flags, settings)
     await using registries = await registriesFor(settings, flags)
-    const { tagFormat } = withConfig(flags, settings.config)
+    const { tagFormat } = chosenFrom(flags, settings.config)
     const status = await releaseStatus(plan, {
       deadline: answerDeadline,
       registryOf: (planned) => registries.registryOf(planned),

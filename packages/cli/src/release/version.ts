@@ -1,4 +1,5 @@
 import { versionRelease } from '@heddle/release'
+import type { Typed } from '../commands/release-flags.ts'
 import type { VersionFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plural } from '../view/format.ts'
@@ -6,14 +7,14 @@ import { span } from '../view/line.ts'
 import { printable } from '../view/text.ts'
 import { answering } from './answering.ts'
 import { readPlan } from './plan-source.ts'
-import { withConfig } from './settings.ts'
+import { chosenFrom } from './settings.ts'
 
 /** `heddle release version` from the flags to the exit code. */
-export async function version(flags: VersionFlags): Promise<void> {
-  await answering(flags, async ({ printLines, result, warn, settings }) => {
+export async function version(typed: Typed<VersionFlags>): Promise<void> {
+  await answering(typed, async ({ flags, printLines, result, warn, settings }) => {
     const say = (text: string): void => printLines([[span(printable(text))]])
     const { workspace, config } = await settings()
-    const { tagFormat } = withConfig(flags, config)
+    const { tagFormat } = chosenFrom(flags, config)
     const report = await versionRelease(workspace.root, {
       // Read when it is needed: an earlier call may have left files half written.
       plan: async () => readPlan(flags, await settings(), undefined, 'version'),

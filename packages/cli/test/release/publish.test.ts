@@ -303,11 +303,76 @@ test('a wrong option is named where it was written', async () => {
   const flag = await runProgram([...plan, '--exclude', '@cli/nope'], { cwd: ws.root })
   assert.equal(flag.code, 2)
   assert.match(flag.stderr, /It is the flag --exclude\./)
-  const format = await runProgram([...plan, '--tag-format', 'rel'], { cwd: ws.root })
+  const format = await runProgram([...plan, '--from', 'commits', '--tag-format', 'rel'], {
+    cwd: ws.root,
+  })
   assert.equal(format.code, 2)
   assert.match(format.stderr, /It is the flag --tag-format\./)
   ws.write('heddle.release.json', { exclude: ['@cli/nope'] })
   const setting = await runProgram(plan, { cwd: ws.root })
   assert.equal(setting.code, 2)
   assert.match(setting.stderr, /It is `exclude` of the settings file/)
+})
+
+test('a dist-tag for versions that are published already is reported, with what sets it', async () => {
+  using ws = new Workspace('1.4.0', '@tagged')
+  const publish = ['release', 'publish', '--registry', registry.url, '--no-smoke']
+  assert.equal((await runProgram(publish, { cwd: ws.root })).code, 0)
+  const lacking =
+    /left without the dist-tag "next": @tagged\/a@1\.4\.0, @tagged\/b@1\.4\.0\. Set it with: npm dist-tag add @tagged\/a@1\.4\.0 next/
+  for (const more of [['--dry-run'], []]) {
+    const args = [...publish, '--dist-tag', 'next', ...more]
+    const { code, stdout } = await runProgram(args, { cwd: ws.root })
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, lacking)
+  }
+  const tagged = await runProgram([...publish, '--dist-tag', 'latest'], { cwd: ws.root })
+  assert.doesNotMatch(tagged.stdout, /left without the dist-tag/)
+})
+
+test('L4 what the registry has is counted where a release did not come to pack it', async () => {
+  using ws = new Workspace('1.4.1')
+  const args = ['release', 'publish', '--registry', registry.url, '--no-smoke']
+  assert.equal((await runProgram(args, { cwd: ws.root })).code, 0)
+  const dependencies = { '@cli/a': 'workspace:^', '@cli/gone': 'workspace:^' }
+  ws.write('packages/b/package.json', { name: '@cli/b', version: '1.4.1', dependencies })
+  ws.git('commit', '--all', '--quiet', '--message', 'a range that leads nowhere')
+  const { code, stdout } = await runProgram(args, { cwd: ws.root })
+  assert.equal(code, 1)
+  assert.match(stdout, /@cli\/a@1\.4\.1 +already published/)
+  assert.match(stdout, /manifest: .*"@cli\/gone"/)
+  assert.match(stdout, /2 of 2 packages on the registry/)
+})
+
+test('an upload whose answer is lost says at once what is waited for, and until when', async () => {
+  using ws = new Workspace('1.4.2')
+  await using proxy = await startFaultProxy({
+    target: registry.url,
+    rules: [{ method: 'PUT', package: '@cli/a', status: 504 }],
+  })
+  const args = ['release', 'publish', '--registry', proxy.url, '--no-smoke']
+  using program = new Program(args, { cwd: ws.root })
+  await program.printed(/upload +@cli\/a: upload 1/)
+  await program.printed(/upload +@cli\/a: upload attempt failed: .*504/)
+  await program.printed(
+    /upload +@cli\/a: it may have arrived: looking for it for at most 20 s, until \d\d:\d\d:\d\d\n/,
+  )
+  program.process.kill('SIGKILL')
+  await program.ended()
+  assert.doesNotMatch(program.stdout, /upload 2/)
+})
+
+test('98 a dry run without builds does not call a package ready that is not built', async () => {
+  using ws = new Workspace('1.4.3')
+  const fields = { types: 'dist/index.d.ts', files: ['dist'], scripts: { build: 'true' } }
+  ws.write('packages/a/package.json', { name: '@cli/a', version: '1.4.3', ...fields })
+  ws.git('commit', '--all', '--quiet', '--message', 'a build')
+  const args = ['release', 'publish', '--registry', registry.url, '--no-smoke', '--no-build']
+  const { code, stdout } = await runProgram([...args, '--dry-run'], { cwd: ws.root })
+  assert.match(stdout, /pack: .*lacks dist\/index\.d\.ts \("types"\), dist \("files"\), .*"build"/)
+  assert.match(stdout, /1 of 2 packages on the registry or ready to be published/)
+  assert.equal(code, 1)
+  const real = await runProgram(args, { cwd: ws.root })
+  assert.equal(real.code, 1)
+  assert.match(real.stdout, /@cli\/a@1\.4\.3 +failed/)
 })

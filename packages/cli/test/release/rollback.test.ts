@@ -101,8 +101,32 @@ test('B3 a release that was killed in an upload that the registry accepted can b
   await program.ended()
   const status = await single.run('status', registry.url)
   assert.equal(status.code, 0)
-  assert.match(status.stdout, /published, no Git tag[^]*interrupted/)
+  assert.match(status.stdout, /published, no Git tag[^]*interrupted, 0 of 1 package done/)
   assert.doesNotMatch(status.stdout, /under way/)
   const { stdout } = await single.run('rollback', registry.url)
   assert.match(stdout, /would deprecate back-three@1\.0\.0/)
+})
+
+test('B3 a release whose uploads were refused, or did not arrive, is not one to roll back', async () => {
+  using single = new Single('back-four')
+  const refuses = [{ method: 'PUT', status: 403 }]
+  await using refusing = await startFaultProxy({ target: registry.url, rules: refuses })
+  assert.equal((await single.run('publish', refusing.url, '--no-smoke')).code, 1)
+  single.version('1.1.0')
+  const hangs = [{ method: 'PUT', hang: true }]
+  await using hanging = await startFaultProxy({ target: registry.url, rules: hangs })
+  const args = ['release', 'publish', '--registry', hanging.url, '--no-smoke']
+  using program = new Program(args, { cwd: single.root })
+  await program.printed(/upload 1 of/)
+  program.process.kill('SIGKILL')
+  await program.ended()
+  const none = await single.run('rollback', registry.url)
+  assert.equal(none.code, 0)
+  assert.match(none.stdout, /No release that uploaded something is recorded here/)
+  single.version('1.2.0')
+  assert.equal((await single.run('publish', registry.url, '--no-smoke')).code, 0)
+  // The only one that uploaded something needs no id.
+  const { code, stdout } = await single.run('rollback', registry.url)
+  assert.equal(code, 0)
+  assert.match(stdout, /would deprecate back-four@1\.2\.0/)
 })

@@ -115,7 +115,13 @@ export async function assemblePlan(
       `${dependent} lists ${dependency} as a peer or in an extra, and ${dependency} needs ${dependent}: ${dependent} is released without waiting for it.`,
     )
   }
-  const plan: ReleasePlan = { workspace, source, packages: planned }
+  const { distTag } = options
+  const plan: ReleasePlan = {
+    workspace,
+    source,
+    packages: planned,
+    ...(distTag !== undefined && { distTag }),
+  }
   warnings.push(...(await checkLeftOut(plan, options)))
   return warnings.length === 0 ? plan : { ...plan, warnings }
 }

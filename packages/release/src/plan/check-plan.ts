@@ -40,11 +40,11 @@ export function checkPlan(plan: ReleasePlan): PlanFinding[] {
   return findings
 }
 
-/** Warnings of the plan and what {@link checkPlan} finds, as sentences for people. */
-export function planRemarks(plan: ReleasePlan): string[] {
-  const findings = checkPlan(plan).map(({ level, package: name, problem }) =>
-    level === 'error' ? `${name} cannot be released: ${problem}` : `${name}: ${problem}`,
-  )
+/** Warnings of the plan and those that {@link checkPlan} finds, as sentences for people. */
+export function planWarnings(plan: ReleasePlan): string[] {
+  const findings = checkPlan(plan)
+    .filter(({ level }) => level === 'warning')
+    .map(({ package: name, problem }) => `${name}: ${problem}`)
   return [...(plan.warnings ?? []), ...findings]
 }
 

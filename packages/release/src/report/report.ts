@@ -5,9 +5,9 @@
 import { HeddleError, type GraphResult } from '@heddle/core'
 import type { Recovery } from '@heddle/core/lowlevel'
 import type { Ecosystem, PlannedPackage, ReleaseOutcome } from '../model.ts'
-import { checkPlan } from '../plan/check-plan.ts'
+import { planWarnings } from '../plan/check-plan.ts'
 import { inReleaseOrder } from '../plan/output/order.ts'
-import type { Standing } from '../registry/registry.ts'
+import type { Registry, Standing } from '../registry/registry.ts'
 import { nodeName, partsOf, stageNames, type StageName } from '../stages/stages.ts'
 import { gitTagOf, type Checked, type Release, type Uploaded } from '../stages/work.ts'
 import { packedOf } from './artifacts.ts'
@@ -27,6 +27,8 @@ export interface PackageReport {
   readonly ecosystem: Ecosystem
   readonly registry: string
   readonly outcome: ReleaseOutcome
+  /** Whether its registry has the version, as it was read at the end; absent where the registry did not answer. */
+  readonly isOnRegistry?: boolean
   /** `sha512-…` of its first archive, where it was packed. */
   readonly integrity?: string
   /** How often it was uploaded, over all processes of this release. */
@@ -102,16 +104,16 @@ async function reportOf(
   const uploaded = results.get(nodeName(name, 'upload')) as Uploaded | undefined
   const checked = results.get(nodeName(name, 'check')) as Checked | undefined
   const problems = problemsOf(ended, name)
-  let standing: Standing | 'unknown' = { is: 'absent' }
-  if (packed !== undefined) {
-    try {
-      const isCancelled = ended.state === 'cancelled'
-      const deadline = reportDeadline[isCancelled ? 'cancelled' : 'finished']
-      standing = await registry.compare(packed, { deadline })
-    } catch (error) {
-      standing = 'unknown'
-      problems.push(problemOf('report', error))
-    }
+  const isCancelled = ended.state === 'cancelled'
+  const deadline = reportDeadline[isCancelled ? 'cancelled' : 'finished']
+  let standing: Found | 'unknown' = { is: 'absent' }
+  try {
+    // What was not packed may be there all the same (L4).
+    if (packed !== undefined) standing = await registry.compare(packed, { deadline })
+    else if (await isOnRegistry(registry, planned, checked, deadline)) standing = { is: 'there' }
+  } catch (error) {
+    standing = 'unknown'
+    if (packed !== undefined) problems.push(problemOf('report', error))
   }
   const blockedBy = blockerOf(ended, name)
   const tag = results.get(nodeName(name, 'tag')) as string | null | undefined
@@ -122,7 +124,8 @@ async function reportOf(
     version: planned.version,
     ecosystem,
     registry: registry.url,
-    outcome: outcomeOf({ standing, checked, uploaded, problems, blockedBy }),
+    outcome: outcomeOf({ standing, uploaded, problems, blockedBy }),
+    ...(standing !== 'unknown' && { isOnRegistry: standing.is !== 'absent' }),
     ...(packed !== undefined && { integrity: packed.artifacts[0]!.integrity }),
     uploads: uploaded?.uploads ?? 0,
     ...(shownTag !== undefined && { gitTag: shownTag }),
@@ -132,9 +135,22 @@ async function reportOf(
   }
 }
 
+/** The first stage of a package has seen it, or it is read now. */
+async function isOnRegistry(
+  registry: Registry,
+  { version, package: { name } }: PlannedPackage,
+  checked: Checked | undefined,
+  deadline: number,
+): Promise<boolean> {
+  if (checked?.isOld === true) return true
+  return (await registry.read(name, version, { deadline })) !== undefined
+}
+
+/** What the registry has of a version: compared with the archive, or only seen where there is none. */
+type Found = Standing | { readonly is: 'there' }
+
 interface Findings {
-  readonly standing: Standing | 'unknown'
-  readonly checked: Checked | undefined
+  readonly standing: Found | 'unknown'
   readonly uploaded: Uploaded | undefined
   readonly problems: readonly Problem[]
   readonly blockedBy: string | undefined
@@ -143,7 +159,7 @@ interface Findings {
 /** Foreign content, or content that differs from the registry's hashes. */
 const conflicts = new Set(['HDL_VERSION_CONFLICT', 'HDL_ARCHIVE_DIFFERS', 'HDL_VERSION_TAKEN'])
 
-function outcomeOf({ standing, checked, uploaded, problems, blockedBy }: Findings): ReleaseOutcome {
+function outcomeOf({ standing, uploaded, problems, blockedBy }: Findings): ReleaseOutcome {
   if (standing !== 'unknown' && standing.is === 'different') return 'conflict'
   if (problems.some(({ code }) => conflicts.has(code ?? ''))) return 'conflict'
   // Its document may be there without its archive.
@@ -152,8 +168,8 @@ function outcomeOf({ standing, checked, uploaded, problems, blockedBy }: Finding
     const wasThere = uploaded === undefined || uploaded.outcome === 'already-published'
     return wasThere ? 'already-published' : 'published'
   }
-  // Not packed because an earlier release, or another tool, has published it.
-  if (checked?.isOld === true) return 'already-published'
+  // Not packed, because an earlier release or another tool has published it, or because this one did not come to it.
+  if (standing !== 'unknown' && standing.is === 'there') return 'already-published'
   if (uploaded !== undefined) return 'accepted-not-visible'
   // Being unable to check it now is not a failure of its own.
   const isOwnFailure = problems.some(({ stage }) => stage !== 'report')
@@ -211,6 +227,21 @@ async function unraisedWarning({ plan, origins }: Release, { results }: Ended): 
   return [`Changed since they were published, with the same version: ${names.join(', ')}.`]
 }
 
+/** G3: what was published before keeps its dist-tags, also where another one was asked for. */
+function distTagWarning({ plan }: Release, { results }: Ended): string[] {
+  const { distTag } = plan
+  if (distTag === undefined) return []
+  const lacking = inReleaseOrder(plan).flatMap(({ version, package: { name } }) => {
+    const checked = results.get(nodeName(name, 'check')) as Checked | undefined
+    return checked?.lacksDistTag === true ? [`${name}@${version}`] : []
+  })
+  if (lacking.length === 0) return []
+  const [first] = lacking
+  return [
+    `Published before, and left without the dist-tag "${distTag}": ${named(lacking)}. Set it with: npm dist-tag add ${first} ${distTag}`,
+  ]
+}
+
 async function warningsOf(release: Release, run: Ended): Promise<string[]> {
   const { plan, repository } = release
   const changes = (await repository?.changes()) ?? []
@@ -220,12 +251,10 @@ async function warningsOf(release: Release, run: Ended): Promise<string[]> {
       : [
           `Files of the work tree are changed (${changes.length}): the released files differ from the commit.`,
         ]
-  const findings = checkPlan(plan)
-    .filter(({ level }) => level === 'warning')
-    .map(({ package: name, problem }) => `${name}: ${problem}`)
   const unraised = await unraisedWarning(release, run)
+  const untagged = distTagWarning(release, run)
   const incomplete = incompleteWarning(release)
-  return [...(plan.warnings ?? []), ...dirty, ...unraised, ...findings, ...incomplete]
+  return [...planWarnings(plan), ...dirty, ...unraised, ...untagged, ...incomplete]
 }
 
 /** Packages that a warning names, at most. */
@@ -233,9 +262,12 @@ const mostNamed = 5
 
 function incompleteWarning({ incomplete }: Release): string[] {
   if (incomplete.size === 0) return []
-  const named = Array.from(incomplete, ([name, files]) => `${name}: ${files.join(', ')}`)
-  const more = named.length > mostNamed ? `; and ${named.length - mostNamed} more packages` : ''
-  return [
-    `Manifests name files that the archives lack: ${named.slice(0, mostNamed).join('; ')}${more}.`,
-  ]
+  const lacking = Array.from(incomplete, ([name, files]) => `${name}: ${files.join(', ')}`)
+  return [`Manifests name files that the archives lack: ${named(lacking, '; ')}.`]
+}
+
+function named(packages: readonly string[], separator = ', '): string {
+  const rest = packages.length - mostNamed
+  const more = rest > 0 ? [`and ${rest} more packages`] : []
+  return [...packages.slice(0, mostNamed), ...more].join(separator)
 }

@@ -22,6 +22,7 @@ import type { Ecosystem, PackedPackage } from '../model.ts'
 import type { Registry } from '../registry/registry.ts'
 import { matching } from '../plan/selection.ts'
 import { packedOf } from '../report/artifacts.ts'
+import { refusedUploads } from '../stages/earlier.ts'
 import { nodeName, partsOf } from '../stages/stages.ts'
 import type { Begun, Uploaded } from '../stages/work.ts'
 
@@ -83,8 +84,9 @@ export async function planRollback(
 ): Promise<RollbackPlan> {
   const steps: RollbackStep[] = []
   const remarks: string[] = []
-  const releases = await readUploads(journal)
-  if (releases.length === 0 && options.release === undefined) {
+  const all = await readUploads(journal)
+  const releases = await withUploads(all, options)
+  if (releases.length === 0 && (options.release === undefined || all.length > 0)) {
     remarks.push('No release that uploaded something is recorded here.')
     return { run: undefined, steps, remarks }
   }
@@ -97,8 +99,8 @@ export async function planRollback(
     const { name, version } = packed
     const registry = options.registryAt(begun.registry, begun.ecosystem)
     const standing = await registry.compare(packed, options)
+    if (standing.is === 'different') continue
     const isThere = standing.is === 'ours'
-    if (standing.is === 'different' || (!isThere && !upload.isSure)) continue
     if (registry.ecosystem !== 'npm') {
       remarks.push(`${name}@${version}: yank it on ${registry.url}; its API has no way to.`)
       continue
@@ -140,7 +142,7 @@ interface ReleaseUploads {
 }
 
 /**
- * The releases that uploaded something, newest first.
+ * The releases that uploaded something, or began to and were cut short, newest first.
  *
  * *Cancellation*: none; it reads a file of this machine.
  */
@@ -153,20 +155,42 @@ function summaryOf({ id, startedAt, uploads }: ReleaseUploads): RecordedRelease 
   return { id, startedAt, versions }
 }
 
-/** B3: versions that were there before a release are not part of it. */
+/** B3: versions that were there before a release are not part of it, nor are those that the registry has refused. */
 async function readUploads(journal: Journal | undefined): Promise<ReleaseUploads[]> {
   const releases: ReleaseUploads[] = []
   for (const { id, startedAt } of (await journal?.runs()) ?? []) {
     const results = new Map<string, unknown>()
     for await (const [node, value] of journal!.results(id)) results.set(node, value)
-    const names = [...results.keys()].flatMap((node) => {
+    const begun = [...results.keys()].flatMap((node) => {
       const parts = partsOf(node)
       return parts?.stage === 'begin' ? [parts.name] : []
     })
-    const uploads = names.flatMap((name) => uploadIn(results, name) ?? [])
+    const recorded = begun.flatMap((name) => uploadIn(results, name) ?? [])
+    const refused = recorded.every(({ isSure }) => isSure)
+      ? new Set<string>()
+      : refusedUploads((await journal!.snapshot(id)).nodes)
+    const uploads = recorded.filter(({ isSure, packed }) => isSure || !refused.has(packed.name))
     if (uploads.length > 0) releases.push({ id, startedAt, uploads })
   }
   return releases
+}
+
+/** B3: an upload whose end is not recorded counts where the registry has what was packed. */
+async function withUploads(
+  releases: readonly ReleaseUploads[],
+  options: RollbackOptions,
+): Promise<ReleaseUploads[]> {
+  const held: ReleaseUploads[] = []
+  for (const release of releases) {
+    const uploads: RecordedUpload[] = []
+    for (const upload of release.uploads) {
+      const { packed, begun, isSure } = upload
+      const registry = options.registryAt(begun.registry, begun.ecosystem)
+      if (isSure || (await registry.compare(packed, options)).is === 'ours') uploads.push(upload)
+    }
+    if (uploads.length > 0) held.push({ ...release, uploads })
+  }
+  return held
 }
 
 function uploadIn(results: ReadonlyMap<string, unknown>, name: string): RecordedUpload | undefined {

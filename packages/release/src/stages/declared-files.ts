@@ -61,13 +61,38 @@ function typesIn(target: unknown): unknown[] {
 
 /** Entries of `files` that are plain paths and have packed nothing. */
 function missingEntries(entries: unknown, present: ReadonlySet<string>): string[] {
-  if (!Array.isArray(entries)) return []
-  return entries.flatMap((entry) => {
-    if (typeof entry !== 'string' || /[*?[\]{}!()]/.test(entry)) return []
-    const place = path.posix.join('.', entry.replace(/^\/+/, '')).replace(/\/$/, '')
+  return plainEntries(entries).flatMap((place) => {
     const isPacked = [...present].some(
       (file) => file === place || file.startsWith(`${place}/`) || place === '.',
     )
-    return isPacked ? [] : [`${place} ("files")`]
+    return isPacked ? [] : [namedEntry(place)]
   })
+}
+
+function plainEntries(entries: unknown): string[] {
+  if (!Array.isArray(entries)) return []
+  return entries.flatMap((entry) => {
+    if (typeof entry !== 'string' || /[*?[\]{}!()]/.test(entry)) return []
+    return [path.posix.join('.', entry.replace(/^\/+/, '')).replace(/\/$/, '')]
+  })
+}
+
+const namedEntry = (place: string): string => `${place} ("files")`
+
+/** Texts for people, which no build makes. Many lists of `files` name some that are not there. */
+const text =
+  /^(?:readme|licen[cs]e|copying|changelog|changes|history|notice|authors|security)\b[^/]*$/i
+
+/**
+ * Those of the missing files that say that a package was not built: what a field other than `files` names, and the
+ * entries of `files` where none of them has packed anything.
+ */
+export function unbuiltFiles(manifest: Fields, missing: readonly string[]): string[] {
+  const entries = plainEntries(manifest['files'])
+    .filter((place) => !text.test(place))
+    .map(namedEntry)
+  const isAllMissing = entries.every((entry) => missing.includes(entry))
+  return missing.filter(
+    (file) => !file.endsWith('("files")') || (isAllMissing && entries.includes(file)),
+  )
 }

@@ -1,5 +1,5 @@
 /** What an earlier process of the same release left behind. */
-import type { Journal, RunSummary } from '@heddle/core/lowlevel'
+import type { Journal, RunSnapshot, RunSummary } from '@heddle/core/lowlevel'
 import { isRefusal } from '../registry/error-class.ts'
 import type { PackedPackage } from '../model.ts'
 import { lostArchives, packedOf } from '../report/artifacts.ts'
@@ -50,14 +50,15 @@ export async function readEarlier(journal: Journal, title: string): Promise<Earl
   const byName = new Map(nodes.map((node) => [node.name, node]))
   const results = new Map<string, unknown>()
   for await (const [node, value] of journal.results(last.id)) results.set(node, value)
-  for (const { name: node, state, errors } of nodes) {
+  const refused = refusedUploads(nodes)
+  for (const { name: node, state } of nodes) {
     const parts = partsOf(node)
     if (parts?.stage !== 'upload') continue
     const begin = nodeName(parts.name, 'begin')
     const begun = results.get(begin) as Begun | null | undefined
     // A result whose node has fallen is that of an archive which is not there any more.
     if (!begun || byName.get(begin)?.state !== 'succeeded') continue
-    if (state === 'failed' && isRefusal(errors.at(-1)?.code)) continue
+    if (refused.has(parts.name)) continue
     sources.set(parts.name, begun.sources)
     if (state !== 'succeeded') unsure.add(parts.name)
     const seen = byName.get(nodeName(parts.name, 'visible'))
@@ -72,6 +73,17 @@ export async function readEarlier(journal: Journal, title: string): Promise<Earl
   }
   const lost = await lostArchives(results, unseen)
   return { resume: last.id, unsure, sources, lost, unseen, turns, absent }
+}
+
+/** Packages whose upload the registry has refused: it has not happened (G2). */
+export function refusedUploads(nodes: RunSnapshot['nodes']): ReadonlySet<string> {
+  const refused = nodes.flatMap(({ name: node, state, errors }) => {
+    const parts = partsOf(node)
+    const isRefused =
+      parts?.stage === 'upload' && state === 'failed' && isRefusal(errors.at(-1)?.code)
+    return isRefused ? [parts.name] : []
+  })
+  return new Set(refused)
 }
 
 /** Whether every stage of a release succeeded. */

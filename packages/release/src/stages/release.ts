@@ -19,7 +19,6 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import semver from 'semver'
 import {
   HeddleError,
   isError,
@@ -47,6 +46,7 @@ import { refuseUnfinished } from '../lock/unfinished.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
 import { versionChange } from '../plan/output/order.ts'
+import { distTagProblem } from '../plan/release-problems.ts'
 import { matching } from '../plan/selection.ts'
 import { finishScripts } from '../pack/unfinished-scripts.ts'
 import { preflight } from '../preflight/preflight.ts'
@@ -363,13 +363,12 @@ function refusePending({ source, packages, isSnapshot = false }: ReleasePlan): v
   throw new HeddleError('HDL_CHANGES_PENDING', { packages: waiting })
 }
 
-/** Refuses what npm refuses: installers take such a tag for a range of versions. */
 function refuseVersionTags({ packages }: ReleasePlan): void {
-  for (const { status, distTag, package: of } of packages.values()) {
-    if (status !== 'included' || of.ecosystem !== 'npm') continue
-    if (semver.validRange(distTag) === null && encodeURIComponent(distTag) === distTag) continue
+  for (const planned of packages.values()) {
+    if (planned.status !== 'included' || distTagProblem(planned) === undefined) continue
+    const { distTag: value } = planned
     const expected = 'a name that is not a version or a range, without spaces, such as "next"'
-    throw new HeddleError('HDL_BAD_OPTION', { option: 'dist-tag', value: distTag, expected })
+    throw new HeddleError('HDL_BAD_OPTION', { option: 'dist-tag', value, expected })
   }
 }
 

@@ -42,7 +42,7 @@ import { noteScripts, removeNote } from '../pack/unfinished-scripts.ts'
 import { approveOnce } from '../registry/approve-once.ts'
 import type { ProvenanceBundle } from '../registry/npm/provenance.ts'
 import { signProvenance } from '../registry/npm/sign-provenance.ts'
-import { publishOnce, type PublishResult } from '../registry/reconcile.ts'
+import { publishOnce, type PublishResult, type UploadFailure } from '../registry/reconcile.ts'
 import type { Registry, VersionOnRegistry } from '../registry/registry.ts'
 import { stageOnce } from '../registry/stage-once.ts'
 import {
@@ -51,7 +51,7 @@ import {
   type Visibility,
   type VisibleOptions,
 } from '../registry/visible.ts'
-import { findMissingFiles, type MissingFiles } from './declared-files.ts'
+import { findMissingFiles, unbuiltFiles, type MissingFiles } from './declared-files.ts'
 import type { Edits } from './edits.ts'
 import type { ReleaseOptions } from './options.ts'
 import { smokeInstall } from './smoke.ts'
@@ -113,6 +113,8 @@ export interface Checked {
   readonly isOfThisCommit: boolean
   /** With `isOld`: the other commit that it was published from, where that is known. */
   readonly from?: string
+  /** With `isOld`: it has not got the dist-tag that was asked for. */
+  readonly lacksDistTag?: true
   /** With `isOld`: ranges of the workspace mean something else now (O3). */
   readonly isOutgrown?: true
 }
@@ -208,9 +210,25 @@ async function checkReleased(
   return {
     isOld: true,
     isOfThisCommit: isOfThisCommit && gitHead !== undefined,
+    ...((await lacksDistTag(release, planned, wait)) && { lacksDistTag: true as const }),
     ...(from !== undefined && !isOfThisCommit && { from }),
     ...(!isOfThisCommit && hasOutgrown(planned.package, plan, ranges) && { isOutgrown: true }),
   }
+}
+
+/**
+ * Whether a dist-tag that was asked for is on no version of the package, or on an older one. It is left there all
+ * the same: what was published before is not touched, and a rollback could not take it back.
+ */
+async function lacksDistTag(
+  release: Release,
+  planned: PlannedPackage,
+  wait: WaitOptions,
+): Promise<boolean> {
+  const { distTag, isSnapshot = false } = release.plan
+  if (distTag === undefined || isSnapshot || planned.package.ecosystem !== 'npm') return false
+  const tagged = (await readTags(release, planned.package.name, wait)).get(distTag)
+  return tagged !== planned.version && (tagged === undefined || isOlder(tagged, planned.version))
 }
 
 function hasOutgrown(
@@ -373,7 +391,7 @@ async function packFiles(
   const isRewritten = options.ignoreScripts !== true && hasScript(planned, 'prepack')
   const manifestFrom = options.pin === 'in-place' ? 'pinned' : isRewritten ? 'disk' : 'plan'
   const accept = (fields: Fields, files: readonly string[]): void =>
-    refuseUnbuilt(release, planned, findMissingFiles(fields, files))
+    refuseUnbuilt(release, planned, fields, findMissingFiles(fields, files))
   return packNpm(planned, plan, { ...common, manifestFrom, accept })
 }
 
@@ -385,9 +403,11 @@ async function packFiles(
  */
 function refuseUnbuilt(
   release: Release,
-  { package: { name } }: PlannedPackage,
+  planned: PlannedPackage,
+  fields: Fields,
   { programs, others }: MissingFiles,
 ): void {
+  const { name } = planned.package
   if (programs.length > 0 && isImported(release, name)) {
     const problem =
       `its archive lacks ${programs.join(', ')}. Build it first; ` +
@@ -395,7 +415,15 @@ function refuseUnbuilt(
     throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
   }
   const missing = [...programs, ...others]
-  if (missing.length > 0) release.incomplete.set(name, missing)
+  if (missing.length === 0) return
+  const unbuilt = unbuiltFiles(fields, missing)
+  if (unbuilt.length > 0 && release.options.build === false && hasScript(planned, 'build')) {
+    const problem =
+      `its archive lacks ${unbuilt.join(', ')}, and its script "build" is left out here. ` +
+      'Run it before, or let the release run it'
+    throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
+  }
+  release.incomplete.set(name, missing)
 }
 
 /** Whether its entry points are meant for Node. */
@@ -487,24 +515,45 @@ export async function upload(
     ...waitOf(context),
   }
   const registry = release.registryFor(name)
+  const tries = (options.retries ?? 3) + 1
   if (options.staged === true) {
-    const result = await stageOnce(registry, packed, common)
+    const result = await stageOnce(registry, packed, { ...common, tries })
     if (result.is === 'already-published') return { outcome: 'already-published', uploads: 0 }
     return { outcome: 'staged', uploads: 1, stageId: result.staged.id }
   }
   const uploadBegun = release.unsure.has(name)
   if (uploadBegun) context.log('an upload was cut short and may still show up: looking for it')
-  const { outcome, uploads, errors } = await publishOnce(registry, packed, {
+  const told = new Set<unknown>()
+  const isTold = (error: unknown): boolean => told.has(error) || !told.add(error)
+  const { outcome, uploads } = await publishOnce(registry, packed, {
     ...common,
-    tries: (options.retries ?? 3) + 1,
+    tries,
     backoff: { base: options.retryBaseDelay ?? 1_000, cap: 60_000 },
     ...(options.settle !== undefined && { settle: options.settle }),
     uploadBegun,
     onUpload: (attempt) => context.log(`upload ${attempt + 1} of ${name}@${packed.version}`),
+    onFailure: (failure) => {
+      for (const line of failureLines(failure, isTold(failure.error), kernel)) context.log(line)
+    },
   })
-  for (const error of errors) context.log(`upload attempt failed: ${messageOf(error)}`)
   context.log(uploadWords[outcome])
   return { outcome, uploads }
+}
+
+/** What people wait for, and until when. The error itself is said once. */
+function failureLines(
+  { error, next, for: ms }: UploadFailure,
+  isTold: boolean,
+  { clock }: Kernel,
+): string[] {
+  const until = new Date(clock.wallTime() + ms).toTimeString().slice(0, 8)
+  const seconds = Math.ceil(ms / 1_000)
+  return [
+    ...(isTold ? [] : [`upload attempt failed: ${messageOf(error)}`]),
+    next === 'look'
+      ? `it may have arrived: looking for it for at most ${seconds} s, until ${until}`
+      : `uploading again in ${seconds} s, at ${until}`,
+  ]
 }
 
 export async function approve(

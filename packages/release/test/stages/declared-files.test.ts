@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findMissingFiles } from '../../src/stages/declared-files.ts'
+import { findMissingFiles, unbuiltFiles } from '../../src/stages/declared-files.ts'
 
 const programsOf = (fields: object, ...files: string[]): readonly string[] =>
   findMissingFiles({ ...fields }, files).programs
@@ -47,4 +47,16 @@ test('types, programs and entries of `files` that packed nothing are named', () 
     'dist ("files")',
   ])
   assert.deepEqual(othersOf({ bin: 'x.js', files: ['.'] }, 'x.js'), [])
+})
+
+test('a package counts as not built where a field leads nowhere, or no entry of `files` has packed anything', () => {
+  const unbuilt = (fields: object, ...files: string[]): string[] =>
+    unbuiltFiles({ ...fields }, othersOf(fields, ...files))
+  const files = ['dist', 'bin', 'LICENSE', 'CHANGELOG.md']
+  assert.deepEqual(unbuilt({ files }), ['dist ("files")', 'bin ("files")'])
+  assert.deepEqual(unbuilt({ files }, 'dist/index.js'), [], 'an entry too many')
+  assert.deepEqual(unbuilt({ files: ['LICENSE'] }), [])
+  assert.deepEqual(unbuilt({ files, types: 'dist/a.d.ts' }, 'dist/index.js'), [
+    'dist/a.d.ts ("types")',
+  ])
 })

@@ -192,7 +192,7 @@ test('a range with several parts that excludes the new version is refused, and n
   )
   assert.equal(repo.status, '')
   const table = planTable(await planAsPrepared(await readWorkspace(repo.root)))
-  assert.match(table, /warning: b cannot be released: "a" in dependencies is ">=1\.0\.0 <2\.0\.0"/)
+  assert.match(table, /error: b cannot be released: "a" in dependencies is ">=1\.0\.0 <2\.0\.0"/)
 })
 
 test('a uv workspace: versions, ranges that exclude a new version, and uv.lock', async () => {

@@ -1,7 +1,8 @@
 /** The plan for programs. */
 import path from 'node:path'
 import type { Ecosystem, PlanStatus, ReleasePlan, Workspace } from '../../model.ts'
-import { planRemarks } from '../check-plan.ts'
+import { planWarnings } from '../check-plan.ts'
+import { releaseProblems, type ReleaseProblem } from '../release-problems.ts'
 import { inReleaseOrder } from './order.ts'
 
 export interface PlanJson {
@@ -10,6 +11,8 @@ export interface PlanJson {
   readonly source: ReleasePlan['source']
   readonly tool: Workspace['tool']
   readonly packages: readonly PlanJsonPackage[]
+  /** Why publishing would refuse the plan. Empty when it would not. */
+  readonly problems: readonly ReleaseProblem[]
   readonly warnings: readonly string[]
 }
 
@@ -50,7 +53,14 @@ export function planJson(
       ...(published.has(each.name) && { published: published.get(each.name)! }),
     }),
   )
-  return { version: 1, source, tool: workspace.tool, packages, warnings: planRemarks(plan) }
+  return {
+    version: 1,
+    source,
+    tool: workspace.tool,
+    packages,
+    problems: releaseProblems(plan),
+    warnings: planWarnings(plan),
+  }
 }
 
 /** One line for each package, for spreadsheets. */

@@ -1,5 +1,6 @@
 import type { PlannedPackage, ReleasePlan } from '../../model.ts'
-import { planRemarks } from '../check-plan.ts'
+import { planWarnings } from '../check-plan.ts'
+import { releaseProblems } from '../release-problems.ts'
 import { columnsOf, padded, plainText, shorten } from './text.ts'
 import { inReleaseOrder, versionChange } from './order.ts'
 
@@ -36,7 +37,10 @@ export function planTable(
     ...lines,
     '',
     summary(plan, published),
-    ...[...planRemarks(plan), ...takenVersions(plan, published)].map(
+    ...releaseProblems(plan).map(({ package: name, problem }) =>
+      plainText(`error: ${name} cannot be released: ${problem}`),
+    ),
+    ...[...planWarnings(plan), ...takenVersions(plan, published)].map(
       (text) => `warning: ${plainText(text)}`,
     ),
   ].join('\n')
