@@ -369,10 +369,32 @@ test('98 a dry run without builds does not call a package ready that is not buil
   ws.git('commit', '--all', '--quiet', '--message', 'a build')
   const args = ['release', 'publish', '--registry', registry.url, '--no-smoke', '--no-build']
   const { code, stdout } = await runProgram([...args, '--dry-run'], { cwd: ws.root })
-  assert.match(stdout, /pack: .*lacks dist\/index\.d\.ts \("types"\), dist \("files"\), .*"build"/)
+  assert.match(
+    stdout,
+    /pack: .*lacks dist\/index\.d\.ts \("types"\), dist \("files"\), .*--no-build/,
+  )
   assert.match(stdout, /1 of 2 packages on the registry or ready to be published/)
   assert.equal(code, 1)
   const real = await runProgram(args, { cwd: ws.root })
   assert.equal(real.code, 1)
   assert.match(real.stdout, /@cli\/a@1\.4\.3 +failed/)
+})
+
+test('98 what Git ignores and is not there has not been built, also where the build is one of the root', async () => {
+  using ws = new Workspace('1.4.4')
+  writeFileSync(path.join(ws.root, '.gitignore'), 'dist/\n')
+  writeFileSync(path.join(ws.root, 'packages/a/index.js'), '')
+  const fields = { main: 'index.js', files: ['index.js', 'dist', 'notes'] }
+  ws.write('packages/a/package.json', { name: '@cli/a', version: '1.4.4', ...fields })
+  ws.git('add', '--all')
+  ws.git('commit', '--quiet', '--message', 'a build of the root')
+  const args = ['release', 'publish', '--registry', registry.url, '--no-build', '--dry-run']
+  const { code, stdout } = await runProgram(args, { cwd: ws.root })
+  assert.equal(code, 1)
+  assert.match(stdout, /pack: .*lacks dist \("files"\), and no build runs here \(--no-build\)/)
+  mkdirSync(path.join(ws.root, 'packages/a/dist'))
+  writeFileSync(path.join(ws.root, 'packages/a/dist/a.js'), '')
+  const built = await runProgram(args, { cwd: ws.root })
+  assert.equal(built.code, 0, built.stdout)
+  assert.match(built.stdout, /lack: @cli\/a: notes \("files"\)\./)
 })

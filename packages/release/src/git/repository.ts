@@ -75,6 +75,19 @@ export class Repository {
     })
   }
 
+  /** Those of these paths that Git ignores, whether they are there or not. A folder ends with `/`. */
+  async ignored(paths: readonly string[], wait: WaitOptions = {}): Promise<ReadonlySet<string>> {
+    try {
+      const args = ['check-ignore', '--no-index', '-z', '--stdin']
+      const text = await runGit(this.root, args, wait, `${paths.join('\0')}\0`)
+      return new Set(text.split('\0').filter(Boolean))
+    } catch (error) {
+      // It ends with 1 when it ignores none of them.
+      if (isError(error, 'HDL_COMMAND_FAILED')) return new Set()
+      throw error
+    }
+  }
+
   /** What Git would store of each file, without reading its attributes. */
   async hashes(files: readonly string[], wait: WaitOptions = {}): Promise<string[]> {
     if (files.length === 0) return []

@@ -14,6 +14,8 @@
  *  G4  An archive that an earlier process packed is uploaded only if it equals the archive that this process would
  *      pack, or if its upload was begun already.
  */
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
 import picomatch from 'picomatch'
 import semver from 'semver'
 import { HeddleError, type JobContext } from '@heddle/core'
@@ -392,7 +394,34 @@ async function packFiles(
   const manifestFrom = options.pin === 'in-place' ? 'pinned' : isRewritten ? 'disk' : 'plan'
   const accept = (fields: Fields, files: readonly string[]): void =>
     refuseUnbuilt(release, planned, fields, findMissingFiles(fields, files))
-  return packNpm(planned, plan, { ...common, manifestFrom, accept })
+  const packed = await packNpm(planned, plan, { ...common, manifestFrom, accept })
+  const unbuilt = await leftOutBuilds(release, planned, context)
+  if (unbuilt.length === 0) return packed
+  for (const { file } of packed.artifacts) await rm(file, { force: true })
+  // Said once, as the reason.
+  release.incomplete.delete(planned.package.name)
+  throw notBuilt(planned, unbuilt)
+}
+
+/** With `--no-build`: what the manifest names, Git ignores and the archive lacks is made by a build that has not run. */
+async function leftOutBuilds(
+  { repository, options, incomplete }: Release,
+  { package: { name, folder } }: PlannedPackage,
+  context: JobContext,
+): Promise<string[]> {
+  const missing = incomplete.get(name) ?? []
+  if (options.build !== false || repository === undefined || missing.length === 0) return []
+  const placeOf = (each: string): string => path.join(folder, each.replace(/ \("[^"]+"\)$/, ''))
+  const places = missing.flatMap((each) => [placeOf(each), `${placeOf(each)}/`])
+  const ignored = await repository.ignored(places, waitOf(context))
+  return missing.filter((each) => ignored.has(placeOf(each)) || ignored.has(`${placeOf(each)}/`))
+}
+
+function notBuilt({ package: { name } }: PlannedPackage, files: readonly string[]): HeddleError {
+  const problem =
+    `its archive lacks ${files.join(', ')}, and no build runs here (--no-build). ` +
+    'Build it before, or let the release build it'
+  return new HeddleError('HDL_PACK_FAILED', { package: name, problem })
 }
 
 /**
@@ -418,10 +447,7 @@ function refuseUnbuilt(
   if (missing.length === 0) return
   const unbuilt = unbuiltFiles(fields, missing)
   if (unbuilt.length > 0 && release.options.build === false && hasScript(planned, 'build')) {
-    const problem =
-      `its archive lacks ${unbuilt.join(', ')}, and its script "build" is left out here. ` +
-      'Run it before, or let the release run it'
-    throw new HeddleError('HDL_PACK_FAILED', { package: name, problem })
+    throw notBuilt(planned, unbuilt)
   }
   release.incomplete.set(name, missing)
 }
