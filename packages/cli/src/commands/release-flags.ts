@@ -19,7 +19,7 @@ export type ReleaseCommand = (typeof releaseCommands)[number]
 export interface FlagContext {
   /** All flags, with their defaults. */
   readonly flags: Readonly<Record<string, unknown>>
-  /** Of the flag or of the config. Undefined: what is prepared in the workspace, which is never commits. */
+  /** The source that the flag or the config names. Undefined: the prepared one of the workspace, which is never commits. */
   readonly from: PlanSource | undefined
   /** Whether there is a repository with a commit. */
   readonly isRepository: boolean

@@ -363,6 +363,7 @@ function refusePending({ source, packages, isSnapshot = false }: ReleasePlan): v
   throw new HeddleError('HDL_CHANGES_PENDING', { packages: waiting })
 }
 
+/** Refuses what npm refuses: installers take such a tag for a range of versions. */
 function refuseVersionTags({ packages }: ReleasePlan): void {
   for (const planned of packages.values()) {
     if (planned.status !== 'included' || distTagProblem(planned) === undefined) continue
