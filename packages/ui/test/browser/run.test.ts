@@ -93,6 +93,11 @@ test('a moment of the past is shown: states at that time, and back to the end', 
   await page.getByRole('button', { name: 'To the end' }).click()
   await page.locator('tbody').getByText('succeeded').first().waitFor()
   assert.equal(await page.locator('tbody').getByText('waiting').count(), 0)
+  // An address with a time that cannot be one shows the newest moment, and the page lives on.
+  for (const at of ['1e308', '-5', 'soon']) {
+    await page.goto(`${served.url}/ui/#/runs/${run}/nodes?at=${at}`)
+    await page.getByText('end of the run').waitFor()
+  }
   assert.deepEqual(problems, [])
   await context.close()
 })

@@ -13,6 +13,9 @@ import { countStates, statesAt } from '../../model/state-at.ts'
 /** Milliseconds between two readings of attempts, while they change. */
 const attemptInterval = 500
 
+/** Milliseconds: 30 years. */
+const longestRun = 1e12
+
 export class RunView {
   readonly store: RunStore
   readonly error: Signal<unknown> = signal(undefined)
@@ -21,7 +24,8 @@ export class RunView {
   readonly at: ReadonlySignal<number | undefined> = computed(() => {
     const { at } = address.value.query
     const time = Number(at)
-    return at === undefined || !Number.isFinite(time) ? undefined : time
+    // An address may hold any text: what cannot be a time of a run is the newest moment.
+    return at === undefined || !(time >= 0 && time <= longestRun) ? undefined : time
   })
   /** Name of the selected node. */
   readonly selected: ReadonlySignal<string | undefined> = computed(
