@@ -11,6 +11,7 @@
  * T1. In one turn requests are begun for at most `budget` milliseconds. The others wait for the next turns, first come, first served.
  * T2. One that waits counts as open, and its connection as busy: a drain waits for it, and it is not closed to make room.
  * T3. One whose client has left is not begun.
+ * T4. Each is begun at most once, and one that throws does not keep those behind it from their turn.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Clock } from '@heddle/core/lowlevel'
@@ -64,10 +65,14 @@ export class RequestTurns {
   readonly #turn = (): void => {
     this.#since = undefined
     let begun = 0
-    while (begun < this.#waiting.length && this.#hasTime()) {
-      const { request, response } = this.#waiting[begun++]!
-      if (!response.closed && !request.socket.destroyed) this.#begin(request, response)
+    try {
+      while (begun < this.#waiting.length && this.#hasTime()) {
+        const { request, response } = this.#waiting[begun++]!
+        if (!response.closed && !request.socket.destroyed) this.#begin(request, response)
+      }
+    } finally {
+      // T4: also those before one that throws.
+      this.#waiting.splice(0, begun)
     }
-    this.#waiting.splice(0, begun)
   }
 }

@@ -10,7 +10,7 @@ import { startServer } from '../../../src/server.ts'
 import { until } from '../../../../core/test/kernel/until.ts'
 
 /** Every request takes a millisecond; turns come when the test says so. */
-function stage(budget: number) {
+function stage(budget: number, throwsAt?: number) {
   let now = 0
   let next: (() => void)[] = []
   const clock: Clock = {
@@ -26,6 +26,7 @@ function stage(budget: number) {
     (_, response) => {
       now++
       begun.push(numberOf(response))
+      if (numberOf(response) === throwsAt) throw new Error(`request ${throwsAt}`)
     },
     { clock, budget, onWait: (response) => void waited.push(numberOf(response)) },
   )
@@ -85,6 +86,16 @@ test('T2 T3 waiting requests are reported, and not begun when their client has l
   cut.socket.destroyed = true
   for (let turns = 0; turns < 4; turns++) turn()
   assert.deepEqual(begun, [0, 3])
+})
+
+test('T4 a request that throws is begun once, and those behind it follow in order', () => {
+  const { send, turn, begun } = stage(3, 4)
+  for (let number = 0; number < 8; number++) send(number)
+  assert.deepEqual(begun, [0, 1, 2])
+  assert.throws(turn, /request 4/)
+  assert.deepEqual(begun, [0, 1, 2, 3, 4])
+  while (turn() > 0);
+  assert.deepEqual(begun, [0, 1, 2, 3, 4, 5, 6, 7])
 })
 
 test('T1 to T3 over sockets: of 400 requests that come together every one is answered, or its client has left, and nothing is left', async () => {
