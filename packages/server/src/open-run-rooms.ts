@@ -30,11 +30,12 @@ export function openRunRooms(
 ): RunRooms {
   const { journal, artifacts, kernel, capacity, placesOf, log, exported, store, loop } = context
   const most = 1_000
+  const { sending: sendLimit = 60_000 } = context.limits
   if (exported === undefined) {
     const graphs = graphTable([])
     const shared = { journal, artifacts, graphs, capacity, placesOf, kernel, log, most }
     const own = isOwnJournal ? new OwnRuns(shared) : undefined
-    return { own, rooms: [openRunViewsRoom({ journal, kernel, loop, own, audit })] }
+    return { own, rooms: [openRunViewsRoom({ journal, kernel, loop, sendLimit, own, audit })] }
   }
   const { definitions, graphs } = exportedSchedules(exported, graphTable(exported))
   const onEnded = (): void => room.poke()
@@ -70,6 +71,7 @@ export function openRunRooms(
   const { clock } = kernel
   const looks = { parts: [takeOver], tables: store.tables, clock, log, what: 'Interrupted runs' }
   const ticker = context.cluster && new Ticker({ ...looks, every: takeOverEvery })
-  const runs = { journal, kernel, loop, graphs, own, starts, links, takeOver, ticker, audit }
+  const shown = { journal, kernel, loop, sendLimit, own, audit }
+  const runs = { ...shown, graphs, starts, links, takeOver, ticker }
   return { own, rooms: [openRunsRoom(runs), room] }
 }

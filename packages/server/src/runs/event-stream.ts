@@ -6,6 +6,7 @@
  *  E1  Nothing is written until the client has taken the earlier frames: the next frame is made then, with all events
  *      up to that moment.
  *  E2  Closing it, by whichever side, ends every wait of it.
+ *  E3  A client that takes nothing of a frame for `sendLimit` milliseconds is cut off: it would keep a place for ever.
  */
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '@heddle/core/lowlevel'
@@ -20,11 +21,13 @@ export interface Frame {
 export class EventStream {
   readonly #reply: FastifyReply
   readonly #clock: Clock
+  readonly #sendLimit: number
   readonly #closed = new AbortController()
 
-  constructor(reply: FastifyReply, clock: Clock) {
+  constructor(reply: FastifyReply, clock: Clock, sendLimit: number) {
     this.#reply = reply
     this.#clock = clock
+    this.#sendLimit = sendLimit
     reply.hijack()
     const { raw } = reply
     // Headers that hooks have set are not sent by themselves once the reply was taken over.
@@ -50,14 +53,17 @@ export class EventStream {
   }
 
   /**
-   * Resolves when the client has taken it, or has left.
+   * Resolves when the client has taken it, has left, or was cut off (E3).
    *
    * *Cancellation*: by the end of the stream.
    */
   async send(frame: Frame): Promise<void> {
     if (this.isClosed) return
-    const isTaken = this.#reply.raw.write(textOf(frame))
-    if (!isTaken) await this.#until((resolve) => this.#reply.raw.once('drain', resolve))
+    const { raw } = this.#reply
+    if (raw.write(textOf(frame))) return
+    const late = this.#clock.setTimer(this.#sendLimit, () => raw.destroy())
+    await this.#until((resolve) => raw.once('drain', resolve))
+    late.cancel()
   }
 
   /**

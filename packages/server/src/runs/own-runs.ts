@@ -9,12 +9,15 @@
  *  O2  If two starts have one key, one opens the run and the other gets its id. Keys are names of a tenant.
  *  O3  Only the process that runs a run pauses it. Cancel and signals reach it through the journal, wherever it runs.
  *  O4  A retry from a node is a new run: the old one is not touched, and keeps its key.
+ *  O5  The function that makes a graph is user code and has half a minute. A drain ends the wait for it at once: its run would be
+ *      refused. A run that is being opened is waited for like one that runs.
  */
-import { HeddleError, isError, startRun, type Run, type RunOptions } from '@heddle/core'
+import { HeddleError, isError, startRun, type Graph, type Run, type RunOptions } from '@heddle/core'
 import {
   SeatRate,
   outcomeOf,
   endsBefore,
+  waitFor,
   type ArtifactStore,
   type Capacity,
   type Journal,
@@ -27,6 +30,9 @@ import { commonTenant } from '../http/caller.ts'
 import { nameIn } from '../http/tenancy.ts'
 import { makeGraph, type GraphTable } from './graph-table.ts'
 import { tenantLabel } from './run-tenants.ts'
+
+/** Milliseconds for the function that makes a graph (O5). */
+const graphWithin = 30_000
 
 /** Ended runs that are known to have run here. */
 const mostRemembered = 1_000
@@ -87,7 +93,10 @@ export class OwnRuns {
   readonly #rate: SeatRate
   /** Starts on their way, by key: the second waits for the first. */
   readonly #starting = new Map<string, Promise<StartAnswer>>()
-  #isDraining = false
+  /** Runs that are being opened. */
+  readonly #opening = new Set<Promise<Run>>()
+  /** Aborts when a drain begins. */
+  readonly #draining = new AbortController()
 
   constructor(options: OwnRunsOptions) {
     this.#options = options
@@ -162,7 +171,7 @@ export class OwnRuns {
   async #open(request: StartRequest): Promise<StartAnswer> {
     const { graph: name, args, key, title, labels, tenant } = request
     this.#checkOpen()
-    const graph = await makeGraph(this.#options.graphs, name, args)
+    const graph = await this.#makeGraph(name, args)
     this.#checkOpen()
     const words = {
       ...labels,
@@ -170,13 +179,11 @@ export class OwnRuns {
       ...(args !== undefined && { args: JSON.stringify(args) }),
       ...tenantLabel(tenant),
     }
-    const run = await startRun(graph, {
-      ...this.#environment(words),
+    const run = await this.#startRun(graph, words, {
       title: title ?? name,
       labels: words,
       ...(key !== undefined && { key }),
     })
-    this.adopt(run)
     return { run: run.id!, how: run.isRecorded ? 'recorded' : 'started' }
   }
 
@@ -198,10 +205,9 @@ export class OwnRuns {
 
   async #resume(id: string, graph: string, labels: Readonly<Record<string, string>>): Promise<Run> {
     this.#checkOpen()
-    const made = await makeGraph(this.#options.graphs, graph, argsOf(labels))
-    const run = await startRun(made, { ...this.#environment(labels), resume: id })
-    this.adopt(run)
-    return run
+    const made = await this.#makeGraph(graph, argsOf(labels))
+    this.#checkOpen()
+    return this.#startRun(made, labels, { resume: id })
   }
 
   /**
@@ -220,16 +226,14 @@ export class OwnRuns {
     if (graph === undefined) {
       throw new HeddleError('HDL_NOT_STEERABLE', { run: id, action: 'retried' })
     }
-    const made = await makeGraph(this.#options.graphs, graph, argsOf(labels))
+    const made = await this.#makeGraph(graph, argsOf(labels))
     this.#checkOpen()
-    const run = await startRun(made, {
-      ...this.#environment(labels),
+    const run = await this.#startRun(made, labels, {
       title,
       labels: { ...labels, forkedFrom: id },
       resume: id,
       from: node,
     })
-    this.adopt(run)
     return { run: run.id! }
   }
 
@@ -297,10 +301,44 @@ export class OwnRuns {
    * *Cancellation*: the signal ends the wait. Unfinished runs stay in the journal, and are resumed by the next start.
    */
   async drain(signal: AbortSignal): Promise<boolean> {
-    this.#isDraining = true
-    const ended = Promise.all(Array.from(this.#runs.values(), (own) => own.ended))
-    await endsBefore(signal, ended, this.#options.kernel.clock)
-    return this.#runs.size === 0
+    this.#draining.abort()
+    await endsBefore(signal, this.#allEnded(), this.#options.kernel.clock)
+    return this.#runs.size + this.#opening.size === 0
+  }
+
+  async #allEnded(): Promise<void> {
+    while (this.#runs.size + this.#opening.size > 0) {
+      await Promise.allSettled([
+        ...this.#opening,
+        ...Array.from(this.#runs.values(), (own) => own.ended),
+      ])
+    }
+  }
+
+  /** O5. @throws `HDL_UNKNOWN_GRAPH`, `HDL_TIMEOUT`, `HDL_DRAINING`; what the function throws. *Cancellation*: none of its own. */
+  async #makeGraph(name: string, args: unknown): Promise<Graph> {
+    const { graphs, kernel } = this.#options
+    const { signal } = this.#draining
+    const made = makeGraph(graphs, name, args)
+    const limits = { deadline: graphWithin, signal }
+    try {
+      return await waitFor(made, `The function of graph "${name}"`, kernel.clock, limits)
+    } catch (error) {
+      throw signal.aborted ? draining() : error
+    }
+  }
+
+  /** Opens a run and steers it from then on. */
+  async #startRun(graph: Graph, labels: RunLabels, options: RunOptions): Promise<Run> {
+    const opening = startRun(graph, { ...this.#environment(labels), ...options })
+    this.#opening.add(opening)
+    try {
+      const run = await opening
+      this.adopt(run)
+      return run
+    } finally {
+      this.#opening.delete(opening)
+    }
   }
 
   #environment({
@@ -350,7 +388,7 @@ export class OwnRuns {
   }
 
   #checkOpen(): void {
-    if (this.#isDraining) throw new HeddleError('HDL_DRAINING', { what: 'The server' })
+    if (this.#draining.signal.aborted) throw draining()
     const { most } = this.#options
     if (this.#runs.size < most) return
     throw new HeddleError('HDL_OVERLOADED', {
@@ -358,6 +396,10 @@ export class OwnRuns {
       retryAfter: this.#rate.retryAfter(),
     })
   }
+}
+
+function draining(): HeddleError {
+  return new HeddleError('HDL_DRAINING', { what: 'The server' })
 }
 
 /** The arguments of its graph. */

@@ -54,6 +54,8 @@ interface Tally {
 interface ViewOptions {
   readonly journal: Journal
   readonly kernel: Kernel
+  /** Milliseconds in which a client must take some more of a stream: `limits.sending`. */
+  readonly sendLimit: number
   readonly loop: LoopSource
   /** Undefined where runs are only shown. */
   readonly own: OwnRuns | undefined
@@ -67,6 +69,7 @@ export interface LoopSource {
 export interface RunsRoomOptions {
   readonly journal: Journal
   readonly kernel: Kernel
+  readonly sendLimit: number
   readonly loop: LoopSource
   readonly graphs: GraphTable
   readonly own: OwnRuns
@@ -80,8 +83,8 @@ export interface RunsRoomOptions {
 
 /** Shows, starts and steers runs. */
 export function openRunsRoom(options: RunsRoomOptions): Room {
-  const { journal, kernel, loop, graphs, own, starts, links, takeOver, ticker, audit } = options
-  const views = new RunRoutes({ journal, kernel, loop, own })
+  const { journal, graphs, own, starts, links, takeOver, ticker, audit } = options
+  const views = new RunRoutes(options)
   const changes: readonly Route[] = [
     route(contracts.listGraphs, () => ({
       graphs: Array.from(graphs.keys(), (name) => ({ name, description: null, args: null })),
@@ -143,8 +146,10 @@ export function openRunsRoom(options: RunsRoomOptions): Room {
       await ticker?.start()
     },
     drain: async ({ signal }) => {
-      await ticker?.stop()
+      // In one step, so that its door is closed like those of the others: a look may take long to end.
+      const looked = ticker?.stop({ signal, deadline: Infinity })
       const isClean = await own.drain(signal)
+      await looked
       views.endStreams('draining')
       return { isClean }
     },
@@ -282,7 +287,7 @@ function approvalRoutes(journal: Journal, links: ApprovalLinks, audit: Audit): R
 
 export interface RunViewsOptions extends Pick<
   RunsRoomOptions,
-  'journal' | 'kernel' | 'loop' | 'audit'
+  'journal' | 'kernel' | 'loop' | 'sendLimit' | 'audit'
 > {
   /** Runs of this process, which it steers. */
   readonly own: OwnRuns | undefined
@@ -290,8 +295,8 @@ export interface RunViewsOptions extends Pick<
 
 /** Shows runs: for `heddle ui`. With runs of its own process it steers these: for `heddle run --ui`. */
 export function openRunViewsRoom(options: RunViewsOptions): Room {
-  const { journal, kernel, loop, own, audit } = options
-  const views = new RunRoutes({ journal, kernel, loop, own })
+  const { journal, own, audit } = options
+  const views = new RunRoutes(options)
   return {
     name: 'runs',
     routes: [...views.routes, ...(own === undefined ? [] : steeringRoutes(journal, own, audit))],
@@ -511,11 +516,12 @@ class RunRoutes {
     reply: FastifyReply,
     serve: (stream: EventStream) => Promise<void>,
   ): Promise<FastifyReply> {
+    const { kernel, sendLimit } = this.#options
     if (this.#streams.size >= mostStreams) {
       const retryAfter = this.#streamRate.retryAfter()
       throw new HeddleError('HDL_OVERLOADED', { what: 'The list of streams', retryAfter })
     }
-    const stream = new EventStream(reply, this.#options.kernel.clock)
+    const stream = new EventStream(reply, kernel.clock, sendLimit)
     this.#streams.add(stream)
     this.#streamRate.taken()
     try {

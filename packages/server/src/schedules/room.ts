@@ -65,8 +65,8 @@ export function openSchedulesRoom(options: SchedulesRoomOptions): SchedulesRoom 
       await ticker.start()
     },
     // Later due times are decided by another server, or after the next start.
-    async drain() {
-      await ticker.stop()
+    async drain({ signal }) {
+      await ticker.stop({ signal, deadline: Infinity })
       return { isClean: true }
     },
     stop: () => ticker.stop(),
