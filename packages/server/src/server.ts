@@ -13,6 +13,7 @@ import type { PlacedContext } from './http/context.ts'
 import { Failures } from './http/failures.ts'
 import { makeHttpServer } from './http/http-server.ts'
 import { Arrivals, type ArrivalStats } from './http/lifecycle/arrivals.ts'
+import { CallerWatch } from './http/lifecycle/caller-watch.ts'
 import { Connections, type ConnectionStats } from './http/lifecycle/connections.ts'
 import { Drain, type DrainOptions, type ServerState } from './http/lifecycle/drain.ts'
 import { OpenResponses } from './http/lifecycle/open-responses.ts'
@@ -215,9 +216,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     servers.push(made)
     return made
   }
+  const ownPolicy = options.policy ?? policy
+  const callers = new CallerWatch({ open, policy: ownPolicy, clock })
+  parts.defer(() => callers.stop())
   const app = makeApp({
     rooms: [...rooms, admin, ...(ui === undefined ? [] : [ui])],
-    policy: cluster?.forwarding.policyOver(options.policy ?? policy) ?? options.policy ?? policy,
+    policy: cluster?.forwarding.policyOver(ownPolicy) ?? ownPolicy,
+    callers,
     forwarding: cluster?.forwarding,
     parsing: {
       chores: context.chores,
@@ -247,6 +252,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await app.ready()
   if (limits.loopGap !== Infinity) await loop.start()
   for (const room of rooms) await room.start()
+  await callers.start()
   const [first, ...others] = host === 'localhost' ? await localAddresses() : [host]
   const backlog = limits.backlog ?? 4_096
   await listen(app, { host: first!, port, backlog })

@@ -10,6 +10,7 @@ import type { CallForwarding } from './context.ts'
 import type { Failures } from './failures.ts'
 import { toHttpError } from './http-error.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
+import type { CallerWatch } from './lifecycle/caller-watch.ts'
 import type { Connections } from './lifecycle/connections.ts'
 import { stopReading } from './lifecycle/refused-bodies.ts'
 import type { OpenResponses } from './lifecycle/open-responses.ts'
@@ -26,6 +27,7 @@ import { followSpans } from '../tracing/request-span.ts'
 export interface AppOptions {
   readonly rooms: readonly Room[]
   readonly policy: AccessPolicy
+  readonly callers: CallerWatch
   readonly errorDetails: 'operators' | 'everyone'
   readonly failures: Failures
   /** Server-side events that no client sees. */

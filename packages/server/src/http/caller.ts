@@ -42,6 +42,20 @@ export interface AccessPolicy {
   callerOf(request: FastifyRequest, contract: Contract): Caller | Promise<Caller>
   /** @throws `HDL_UNAUTHENTICATED`, `HDL_FORBIDDEN`. */
   check(caller: Caller, contract: Contract, request: FastifyRequest): void
+  /**
+   * Those whose callers have lost the right that they had when they began. Asked about once a second, also when none takes long;
+   * absent: no caller loses its right.
+   *
+   * *Cancellation*: none: it waits for the store of users only.
+   */
+  refused?(calls: readonly BegunCall[]): Promise<readonly BegunCall[]>
+}
+
+/** A request that takes long. */
+export interface BegunCall {
+  readonly caller: Caller
+  readonly contract: Contract
+  readonly request: FastifyRequest
 }
 
 /** @throws `HDL_UNAUTHENTICATED` for a caller without any right, `HDL_FORBIDDEN` for one with others. */

@@ -15,6 +15,7 @@ import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { BodyKind, Contract } from '../client/contract/contract.ts'
 import type { AccessPolicy, Caller } from './caller.ts'
 import type { HttpSettings } from './context.ts'
+import type { CallerWatch } from './lifecycle/caller-watch.ts'
 import { parseBody, type ParseMeans } from './parse-json.ts'
 import { textOf } from './read-request.ts'
 import type { Room } from './room.ts'
@@ -33,6 +34,8 @@ declare module 'fastify' {
 
 export interface TableSettings extends HttpSettings {
   readonly policy: AccessPolicy
+  /** Looks at callers again whose requests take long. */
+  readonly callers: Pick<CallerWatch, 'begin'>
 }
 
 /** Bytes, by the kind of body. */
@@ -115,6 +118,7 @@ function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings)
   const enter = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     policy.check(caller, contract, request)
     const call = new OpenCall(request, reply, caller, settings)
+    settings.callers.begin(call, contract)
     request.heddleCall = call
     call.params = readParams(request.params)
     call.query = readQuery(request.query)
@@ -172,6 +176,7 @@ function addRoute(scope: FastifyInstance, route: Route, settings: TableSettings)
     },
     handler: (request) => {
       const call = request.heddleCall!
+      call.begin()
       const text = request.body as string | undefined
       forwarding?.checkBody(request, text)
       const body = readBody(text, call)

@@ -25,7 +25,7 @@ export interface Call<C extends Contract = Contract> {
   readonly id: string
   /** Aborts when the client leaves before its answer was sent. */
   readonly signal: AbortSignal
-  /** Milliseconds until the request must be answered, from now on. */
+  /** Milliseconds until the request must be answered, from now on: of two waits the second one gets what the first has left. */
   readonly deadline: number
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -106,6 +106,8 @@ export class OpenCall implements Call {
   readonly #limit: number
   #id: string | undefined
   #signal: AbortSignal | undefined
+  /** When its body was there: its limit counts from then on. */
+  #begunAt: number | undefined
 
   constructor(
     request: FastifyRequest,
@@ -129,7 +131,13 @@ export class OpenCall implements Call {
     return (this.#signal ??= clientGone(this.reply.raw, this.id, this.#clock))
   }
 
+  begin(): void {
+    this.#begunAt = this.#clock.now()
+  }
+
   get deadline(): number {
-    return deadlineOf(this.request, this.#limit)
+    const whole = deadlineOf(this.request, this.#limit)
+    if (this.#begunAt === undefined) return whole
+    return Math.max(1, whole - (this.#clock.now() - this.#begunAt))
   }
 }

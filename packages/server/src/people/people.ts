@@ -299,6 +299,23 @@ export class People {
     return known && { ...known, isOfEarlierKey: read.isOfEarlierKey }
   }
 
+  /**
+   * A session as it stands now, for a request that takes long; undefined when it has ended. One that has another secret by now ends
+   * with its user only.
+   *
+   * @throws `HDL_ACCOUNT_BLOCKED`.
+   */
+  async renewed(known: KnownSession): Promise<KnownSession | undefined> {
+    const { id, createdAt, expiresAt, remember } = known.session
+    const found = await this.#remember(this.#sessions, id, () => this.#lookSession(id))
+    const wholeAge = remember ? sessionAge.remembered : sessionAge.usual
+    if (found !== undefined || expiresAt >= createdAt + wholeAge) return found
+    const [user] = await this.#tables.byIds(users, [known.user.id])
+    if (user === undefined) return undefined
+    if (user.state !== 'active') throw new HeddleError('HDL_ACCOUNT_BLOCKED', { name: user.name })
+    return { ...known, caller: callerOfUser(user), user }
+  }
+
   async #lookSession(id: string): Promise<KnownSession | undefined> {
     const [session] = await this.#tables.byIds(sessions, [id])
     if (session === undefined || session.expiresAt <= this.#kernel.clock.wallTime())

@@ -10,14 +10,16 @@
  *  P3  Tokens have a rate of their own. Workers' beats are far below it.
  */
 import type { FastifyRequest } from 'fastify'
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import type { Clock } from '@heddle/core/lowlevel'
 import type { Contract } from '../client/contract/contract.ts'
 import {
   anonymous,
   checkAccess,
   commonTenant,
+  isAllowed,
   type AccessPolicy,
+  type BegunCall,
   type Caller,
 } from '../http/caller.ts'
 import { ClientAddresses, type RequestOrigin } from './client-address.ts'
@@ -37,11 +39,17 @@ const stranger: Caller = {
   scopes: [],
 }
 
+/** Milliseconds of the log that are read again: the clocks of servers differ, and what is remembered of a caller is a second old. */
+const overlap = 10_000
+
 /** Bytes of a cookie that can be ours. */
 const longestCookie = 3_800
 
 export class PeoplePolicy implements AccessPolicy {
   readonly #people: People
+  readonly #clock: Clock
+  /** The wall time up to which it is known which tokens were refused. */
+  #refusedUntil: number
   readonly #sessions = new WeakMap<FastifyRequest, KnownSession>()
   readonly addresses: ClientAddresses
   /** S140: 10 a second, 20 at once. */
@@ -54,6 +62,8 @@ export class PeoplePolicy implements AccessPolicy {
     options: { readonly clock: Clock; readonly trustedProxies: readonly string[] },
   ) {
     this.#people = people
+    this.#clock = options.clock
+    this.#refusedUntil = options.clock.wallTime()
     this.addresses = new ClientAddresses(options.trustedProxies)
     this.tokenRate = new RateLimits({ perSecond: 10, burst: 20 }, options.clock)
     this.loginRate = new RateLimits({ perSecond: 5 / 60, burst: 5 }, options.clock)
@@ -85,6 +95,41 @@ export class PeoplePolicy implements AccessPolicy {
     } catch (error) {
       // Health is asked for most when the store cannot be read.
       if (contract.access === 'public') return stranger
+      throw error
+    }
+  }
+
+  /** Users by their session; tokens, of which there may be one for each worker of a fleet, by the log of actions. */
+  async refused(calls: readonly BegunCall[]): Promise<readonly BegunCall[]> {
+    const users = calls.filter(({ caller }) => caller.kind === 'user')
+    const tokens = calls.filter(({ caller }) => caller.kind === 'token')
+    const isLost = await Promise.all(users.map((call) => this.#hasLostRight(call)))
+    const gone = await this.#refusedTokens(tokens.length > 0)
+    const isGone = ({ caller: { name, by } }: BegunCall): boolean =>
+      gone.has(`token ${name}`) || (by !== undefined && gone.has(`user ${by}`))
+    return [...users.filter((_, index) => isLost[index]), ...tokens.filter(isGone)]
+  }
+
+  /** Of those whose right was lost since the last look that the store has answered. */
+  async #refusedTokens(isAsked: boolean): Promise<ReadonlySet<string>> {
+    const now = this.#clock.wallTime()
+    // The wall clock may have been set back.
+    const since = Math.min(this.#refusedUntil, now) - overlap
+    const found = isAsked ? await this.#people.refusedSince(since) : new Set<string>()
+    this.#refusedUntil = now
+    return found
+  }
+
+  async #hasLostRight({ request, contract }: BegunCall): Promise<boolean> {
+    const session = this.#sessions.get(request)
+    if (session === undefined) return false
+    try {
+      const known = await this.#people.renewed(session)
+      if (known === undefined) return true
+      this.#sessions.set(request, known)
+      return !isAllowed(known.caller, contract.access)
+    } catch (error) {
+      if (isError(error, 'HDL_ACCOUNT_BLOCKED')) return true
       throw error
     }
   }

@@ -35,6 +35,7 @@ async function appOf(routes: readonly Route[], policy: AccessPolicy): Promise<Fa
   })
   addRoom(app, { name: 'test', routes } as unknown as Room, {
     policy,
+    callers: { begin: () => undefined },
     clock: systemKernel.clock,
     parsing: { chores, clock: systemKernel.clock, loopBody: 1_000 },
     requestLimit: 600_000,

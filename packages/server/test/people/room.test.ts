@@ -153,6 +153,13 @@ test('U1 S133 a blocked user is cut off on every server within two seconds', asy
   assert.equal((await call(server, '/jobs', as(ada))).status, 200)
   const again = await call(server, '/login', { body: { name: 'vera', password } })
   assert.deepEqual(codeOf(again), [401, 'account_blocked'])
+  // What is public is open to its browser, which forgets the cookie and logs in with another name.
+  assert.equal((await call(server, '/healthz', as(vera))).status, 200)
+  const session = await call(server, '/session', as(vera))
+  assert.deepEqual([session.status, session.body['user']], [200, null])
+  assert.match(String(session.headers['set-cookie']), /heddle_session=;.*Max-Age=0/)
+  const other = { name: 'ada', password }
+  assert.equal((await call(server, '/login', { body: other, ...as(vera) })).status, 200)
 })
 
 test('U4 the last admin stays', async (t) => {

@@ -44,6 +44,10 @@ export class OpenResponses {
     return this.#byConnection.get(response.req.socket)?.has(response) === true
   }
 
+  *all(): Generator<ServerResponse> {
+    for (const responses of this.#byConnection.values()) yield* responses
+  }
+
   /** Those of one connection. */
   of(socket: Socket): ServerResponse[] {
     return [...(this.#byConnection.get(socket) ?? [])]
