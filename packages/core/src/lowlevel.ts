@@ -156,6 +156,7 @@ export {
   type JobAttempt,
   type JobRequest,
   type JobRunner,
+  type QueuedJob,
   type SetAsideJob,
 } from './store/acknowledged-jobs.ts'
 export type { Claim, Grant } from './store/database.ts'

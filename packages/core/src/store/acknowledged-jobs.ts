@@ -153,6 +153,8 @@ interface Entry {
   mark: 'none' | 'wanted' | 'written'
   /** For a recalled job: when its row is durable. All callers wait for the same promise. */
   begun: Promise<void> | undefined
+  /** The row of its end, once it is on its way. */
+  ended: Promise<void> | undefined
   readonly interruptions: number
   /** How often it was put back by this server. */
   putBacks: number
@@ -162,6 +164,15 @@ interface Entry {
 /** A job that was set aside: after three interruptions, or because it cannot be run as it is. */
 export interface SetAsideJob extends OpenJob {
   readonly reason?: string
+}
+
+/** A job that has not begun. */
+export interface QueuedJob extends JobRequest {
+  /**
+   * `suspect`: it was running when its server died, and such jobs run one at a time (A5). `put back`: it is tried again after a
+   * pause.
+   */
+  readonly waitsAs: 'queued' | 'suspect' | 'put back'
 }
 
 /** The open jobs of one shard, for as long as this server owns it with one epoch. */
@@ -196,6 +207,8 @@ export class AcknowledgedJobs implements RunningService {
   /** Jobs whose code runs, and of which no row says so yet. */
   readonly #unmarked = new Map<Entry, ShardJobs>()
   #marking: Timer | undefined
+  /** Whether the process ends by an error that one of its jobs may have caused. */
+  #isCrashing = false
   /** Jobs that were interrupted, in the order in which they run (A5). */
   readonly #suspects = new Map<Entry, ShardJobs>()
   /** The one that runs. */
@@ -348,19 +361,48 @@ export class AcknowledgedJobs implements RunningService {
     if (shard?.isRead !== true) return undefined
     const entry = shard.entries.get(handle)
     if (entry === undefined || entry.state === 'ending') return { rows: [] }
-    entry.state = 'cancelling'
-    this.#suspects.delete(entry)
-    entry.controller?.abort(
-      new HeddleError('HDL_CANCELLED', {
-        what: handle,
-        source: 'user',
-        reason: 'a cancel was sent',
-      }),
-    )
+    this.#cancel(entry)
     return {
       rows: [{ kind: 'job-ended', handle, outcome: 'cancelled' }],
       written: () => shard.entries.delete(handle),
     }
+  }
+
+  /**
+   * Ends a job from outside, wherever it stands: aborts its attempt in the same step, and resolves when its end is durable. One
+   * whose end is being written keeps that outcome.
+   *
+   * *Cancellation*: none. @throws what a write throws.
+   */
+  async end(handle: string, outcome: string): Promise<void> {
+    const shard = this.#sureShard(this.#shardOf(handle))
+    const entry = shard.entries.get(handle)
+    if (entry === undefined) return
+    if (entry.state !== 'ending' && entry.state !== 'cancelling') {
+      this.#cancel(entry)
+      entry.ended = this.#recordEnd(shard, handle, outcome)
+    }
+    await entry.ended
+  }
+
+  #cancel(entry: Entry): void {
+    const what = entry.request.handle
+    entry.state = 'cancelling'
+    this.#suspects.delete(entry)
+    this.#unmark(entry)
+    entry.controller?.abort(
+      new HeddleError('HDL_CANCELLED', { what, source: 'user', reason: 'a cancel was sent' }),
+    )
+  }
+
+  /**
+   * The process is about to end by an error that was not caught. Any job whose code runs may have caused it: what is put back from
+   * here on counts as interrupted, as after a kill (A5).
+   */
+  blameRunning(): void {
+    this.#isCrashing = true
+    this.#marking?.cancel()
+    this.#mark()
   }
 
   /** Whether nothing of the shard is under way here. */
@@ -383,22 +425,23 @@ export class AcknowledgedJobs implements RunningService {
     shard.setAside.delete(handle)
   }
 
-  /** Ends a job that waits for a server which has its version. *Cancellation*: none. @throws the error of a write. */
-  async endWaiting(handle: string, outcome: string): Promise<void> {
-    const shard = this.#sureShard(this.#shardOf(handle))
-    const entry = shard.entries.get(handle)
-    if (entry?.state !== 'queued') return
-    entry.state = 'ending'
-    this.#suspects.delete(entry)
-    await this.#insist(shard, { kind: 'job-ended', handle, outcome })
-    shard.entries.delete(handle)
+  /** Handles of the jobs of a shard that have no outcome, and were not set aside. */
+  open(shard: number): readonly string[] {
+    return [...(this.#shards.get(shard)?.entries.keys() ?? [])]
   }
 
-  /** Jobs of a shard that have not begun. */
-  queued(shard: number): readonly JobRequest[] {
-    const entries = this.#shards.get(shard)?.entries.values() ?? []
-    const isQueued = ({ state }: Entry): boolean => state === 'queued' || state === 'put back'
-    return [...entries].filter(isQueued).map(({ request }) => request)
+  /** Jobs that have not begun, and why: of one shard, or of all shards of this server. */
+  queued(shard?: number): readonly QueuedJob[] {
+    const shards = shard === undefined ? this.#shards.values() : [this.#shards.get(shard)]
+    const found: QueuedJob[] = []
+    for (const each of shards) {
+      for (const { request, state, interruptions } of each?.entries.values() ?? []) {
+        if (state === 'put back') found.push({ ...request, waitsAs: 'put back' })
+        if (state !== 'queued') continue
+        found.push({ ...request, waitsAs: interruptions > 0 ? 'suspect' : 'queued' })
+      }
+    }
+    return found
   }
 
   /** C13: jobs that wait for a server which has their version. */
@@ -528,7 +571,7 @@ export class AcknowledgedJobs implements RunningService {
     }
     const request = isRecalled ? { handle, job: name, version, input } : job
     const state = { state: 'queued', mark: 'none', putBacks: 0 } as const
-    const none = { begun: undefined, controller: undefined }
+    const none = { begun: undefined, ended: undefined, controller: undefined }
     const entry: Entry = { request, isRecalled, interruptions, ...state, ...none }
     shard.entries.set(handle, entry)
     if (interruptions > 0) this.#suspects.set(entry, shard)
@@ -588,8 +631,7 @@ export class AcknowledgedJobs implements RunningService {
       if (outcome === undefined) return await this.#putBack(shard, entry)
       if (typeof outcome !== 'string') return this.#decline(shard, entry, outcome)
       this.#suspects.delete(entry)
-      await this.#insist(shard, { kind: 'job-ended', handle, outcome })
-      shard.entries.delete(handle)
+      await (entry.ended = this.#recordEnd(shard, handle, outcome))
     } catch {
       // A runner rejects only when its signal aborted: by a cancel, which records the outcome, or because the shard is
       // lost, and its next owner runs the job again.
@@ -673,7 +715,10 @@ export class AcknowledgedJobs implements RunningService {
   async #putBack(shard: ShardJobs, entry: Entry): Promise<void> {
     const { handle } = entry.request
     entry.state = 'put back'
-    if (entry.mark === 'written') await this.#insist(shard, { kind: 'job-put-back', handle })
+    entry.controller = undefined
+    if (entry.mark === 'written' && !this.#isCrashing) {
+      await this.#insist(shard, { kind: 'job-put-back', handle })
+    }
     // The obstacle to its end may last, and each try runs the job once more.
     await this.#pause(Math.min(readAgainAfter * 2 ** entry.putBacks++, longestPause))
     if (shard.isLost || entry.state !== 'put back') return
@@ -683,7 +728,12 @@ export class AcknowledgedJobs implements RunningService {
     this.#startReady(shard)
   }
 
-  /** Rows to be recorded wait in memory for as long as the database is away (C9). */
+  async #recordEnd(shard: ShardJobs, handle: string, outcome: string): Promise<void> {
+    await this.#insist(shard, { kind: 'job-ended', handle, outcome })
+    shard.entries.delete(handle)
+  }
+
+  /** What has to be recorded waits in memory for as long as the database is away (C9). */
   async #insist(shard: ShardJobs, row: JobRow): Promise<void> {
     for (;;) {
       try {

@@ -199,6 +199,47 @@ test('A5: a job that was interrupted three times is set aside, listed, and ended
   await jobs.stop({ deadline: 0 })
 })
 
+test('a job is ended from outside wherever it stands, and its end is durable when that resolves', async () => {
+  const left = [open('first', { started: true }), open('second', { started: true })]
+  const { clock, jobs, rows, started, reasons, acknowledge } = await setUp(left)
+  for (const handle of ['runs', 'put back']) await acknowledge(handle)
+  await clock.settle()
+  started.get('put back')!.end(undefined)
+  await clock.settle()
+  assert.deepEqual(
+    jobs.queued().map(({ handle, waitsAs }) => [handle, waitsAs]),
+    [
+      ['second', 'suspect'],
+      ['put back', 'put back'],
+    ],
+  )
+  assert.deepEqual(jobs.open(0), ['first', 'second', 'runs', 'put back'])
+  for (const handle of ['second', 'put back', 'runs', 'first', 'unknown']) {
+    const before = rows.length
+    await jobs.end(handle, 'cancelled')
+    const end = { kind: 'job-ended', handle, outcome: 'cancelled' }
+    assert.deepEqual(rows.slice(before), handle === 'unknown' ? [] : [end])
+  }
+  assert.equal(reasons.length, 2, 'those that ran were aborted')
+  await clock.advance(60_000)
+  assert.deepEqual(jobs.open(0), [])
+  assert.deepEqual([...started.keys()].toSorted(), ['first', 'put back', 'runs'])
+  assert.deepEqual([jobs.stats().running, clock.pending], [0, 0])
+  await jobs.stop()
+})
+
+test('a job whose end is on its way to the store keeps that outcome when it is ended from outside', async () => {
+  const { clock, jobs, kinds, rows, started, acknowledge } = await setUp()
+  await acknowledge('a')
+  await clock.settle()
+  started.get('a')!.end('done')
+  await Promise.all([jobs.end('a', 'cancelled'), clock.settle()])
+  const outcomes = rows.flatMap((row) => (row.kind === 'job-ended' ? [row.outcome] : []))
+  assert.equal(outcomes.length, 1)
+  assert.deepEqual(kinds('a').at(-1), 'job-ended')
+  await jobs.stop()
+})
+
 test('C13: a job of a version that this server lacks waits, visibly', async () => {
   const { jobs, started } = await setUp([open('new', { version: '2' })])
   assert.equal(started.size, 0)
@@ -265,6 +306,19 @@ test('an attempt that is cut off at the deadline stays open, for the next owner'
   assert.match(String(reasons[0]), /cancelled \(shutdown\): the server stops/)
   assert.deepEqual(kinds('a'), ['job-acknowledged', 'job-started'])
   assert.equal(jobs.stats().open, 1)
+})
+
+test('A5: what is put back while the process ends by an uncaught error counts as interrupted', async () => {
+  const { clock, jobs, kinds, started, acknowledge } = await setUp()
+  await acknowledge('a')
+  await clock.settle()
+  // Its code has run for less than the time after which a row says so.
+  jobs.blameRunning()
+  started.get('a')!.end(undefined)
+  await clock.settle()
+  assert.deepEqual(kinds('a'), ['job-acknowledged', 'job-started'])
+  await jobs.stop({ deadline: 0 })
+  assert.equal(clock.pending, 0)
 })
 
 test('C5: a job that its runner puts back runs again on the same server', async () => {

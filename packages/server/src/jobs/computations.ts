@@ -1,5 +1,6 @@
 /** Computations as operators and their tenants see them: what there is, and why it waits; cancelled, retried or deleted by handle. */
 import { HeddleError } from '@heddle/core'
+import { waitFor, type WaitOptions } from '@heddle/core/lowlevel'
 import type { Computation } from '../client/contract/jobs.ts'
 import { commonTenant } from '../http/caller.ts'
 import { jobOfHandle } from './handle.ts'
@@ -45,7 +46,13 @@ export class Computations {
       const waits_for = 'a seat: it was acknowledged before the last stop'
       found.push({ ...common, handle, job, tenant: owner, state: 'waiting', total, waits_for })
     }
-    for (const aside of this.#state.options.ledger.setAside()) {
+    const { ledger } = this.#state.options
+    for (const { handle, job, tenant: owner = commonTenant, reason } of ledger.queued()) {
+      // Who has asked for it meanwhile has put it into the backlog.
+      if (!isShown(owner) || this.#state.backlog.find(handle) !== undefined) continue
+      found.push({ ...common, handle, job, tenant: owner, state: 'waiting', waits_for: reason })
+    }
+    for (const aside of ledger.setAside()) {
       const { handle, job, tenant: owner = commonTenant, state, reason } = aside
       if (!isShown(owner)) continue
       found.push({ ...common, handle, job, tenant: owner, state, waits_for: reason })
@@ -54,16 +61,18 @@ export class Computations {
   }
 
   /**
-   * Ends a computation for all its callers. One of another tenant is unknown, also when its job is shared.
+   * Ends a computation for all its callers. One of another tenant is unknown, also when its job is shared. What was acknowledged
+   * has its end in the store when this resolves.
    *
-   * *Cancellation*: none: it waits for the store only.
+   * *Cancellation*: the signal and the deadline end the wait for the store; the computation is cancelled all the same.
    * @param tenant Undefined for any.
-   * @throws `HDL_UNKNOWN_RESULT`.
+   * @throws `HDL_UNKNOWN_RESULT`; `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST` when another server has it now.
    */
   async cancel(
     handle: string,
     tenant: string | undefined,
     by: string,
+    options: WaitOptions = {},
   ): Promise<'cancelled' | 'already_done'> {
     const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
     const error = new HeddleError('HDL_CANCELLED', { what: handle, source: 'user', by })
@@ -77,11 +86,17 @@ export class Computations {
       this.#leave(work)
       work.isAbandoned = true
       work.abort(error)
+      await this.#endInStore(handle, options)
       return 'cancelled'
     }
-    const listed = this.#state.backlog.find(handle)
-    if (listed !== undefined && isOwn(listed.tenant)) {
-      this.#state.cancelled.set(handle, error)
+    const waiting =
+      this.#state.backlog.find(handle) ?? this.#state.options.ledger.findQueued(handle)
+    const { tenant: owner = commonTenant } = waiting ?? {}
+    if (waiting !== undefined && isOwn(owner)) {
+      this.#state.failures.set(handle, { tenant: owner, error })
+      const ended = this.#endInStore(handle, options)
+      this.#state.backlog.take(handle)
+      await ended
       return 'cancelled'
     }
     const aside = findAside(this.#state, handle, isOwn)
@@ -95,6 +110,11 @@ export class Computations {
       served === undefined ? undefined : await this.#state.options.store.prepared(handle)
     if (stored !== undefined && isOwn(stored.value.tenant ?? commonTenant)) return 'already_done'
     throw new HeddleError('HDL_UNKNOWN_RESULT', { handle })
+  }
+
+  async #endInStore(handle: string, options: WaitOptions): Promise<void> {
+    const { ledger, kernel } = this.#state.options
+    await waitFor(ledger.cancel(handle), 'The store', kernel.clock, options)
   }
 
   /**

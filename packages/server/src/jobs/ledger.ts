@@ -40,6 +40,13 @@ export interface AcknowledgementLog {
   acknowledge(served: ServedJob, work: AcknowledgedWork): Promise<LedgerEntry>
   /** Work of this handle that is open, can be run here, and has not begun. */
   findQueued(handle: string): AcknowledgedWork | undefined
+  /** All work that is open, can be run here, and has not begun; and why. */
+  queued(): readonly QueuedWork[]
+  /**
+   * Ends what is open of this handle, without a result: aborts it in the same step, and resolves when its end is durable.
+   * *Cancellation*: none. @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`.
+   */
+  cancel(handle: string): Promise<void>
   /**
    * Whether this tenant was promised the results of this handle, and the work has ended since. *Cancellation*: none.
    * @param tenant Undefined for any.
@@ -51,6 +58,11 @@ export interface AcknowledgementLog {
   retry(handle: string): Promise<void>
   /** Ends it without a result. *Cancellation*: none. @throws `HDL_NOT_OWNER`. */
   endSetAside(handle: string): Promise<void>
+}
+
+export interface QueuedWork extends Pick<AcknowledgedWork, 'job' | 'handle' | 'tenant'> {
+  /** Why it has not begun. */
+  readonly reason: string
 }
 
 export interface SetAsideWork extends Pick<AcknowledgedWork, 'job' | 'handle' | 'tenant'> {

@@ -9,7 +9,7 @@ export type CancelledState = 'cancelled' | 'already_cancelled' | 'already_done'
 
 /** An object, so that two of one id can be distinguished. */
 interface OpenRequest {
-  readonly cancel: () => void
+  readonly cancel: () => unknown
 }
 
 /** Ids that have ended; those of longer ago are unknown. */
@@ -43,10 +43,10 @@ export class Requests {
    * Dispose it when the request has ended by itself. Harmless twice, after it was cancelled, and after the
    * id was used again.
    *
-   * @param cancel Ends the request.
+   * @param cancel Ends the request. A promise resolves when that is durable.
    * @throws `HDL_REQUEST_EXISTS`, `HDL_TOO_MANY_WAITERS`.
    */
-  open(tenant: string, id: string, cancel: () => void): Disposable {
+  open(tenant: string, id: string, cancel: () => unknown): Disposable {
     this.check(tenant, id)
     const key = keyOf(tenant, id)
     const request: OpenRequest = { cancel }
@@ -62,17 +62,30 @@ export class Requests {
 
   /** @throws `HDL_UNKNOWN_REQUEST`. */
   cancel(tenant: string, id: string): CancelledState {
+    return this.#cancel(tenant, id).state
+  }
+
+  /** As {@link cancel}, and resolves when it is durable. *Cancellation*: none. @throws `HDL_UNKNOWN_REQUEST`; what a write throws. */
+  async cancelForGood(tenant: string, id: string): Promise<CancelledState> {
+    const { state, written } = this.#cancel(tenant, id)
+    await written
+    return state
+  }
+
+  #cancel(
+    tenant: string,
+    id: string,
+  ): { readonly state: CancelledState; readonly written?: unknown } {
     const key = keyOf(tenant, id)
     const request = this.#open.get(key)
     if (request !== undefined) {
       this.#open.delete(key)
       this.#ended.set(key, 'cancelled')
-      request.cancel()
-      return 'cancelled'
+      return { state: 'cancelled', written: request.cancel() }
     }
     const ended = this.#ended.get(key)
     if (ended === undefined) throw new HeddleError('HDL_UNKNOWN_REQUEST', { request: id })
-    return ended === 'cancelled' ? 'already_cancelled' : 'already_done'
+    return { state: ended === 'cancelled' ? 'already_cancelled' : 'already_done' }
   }
 }
 

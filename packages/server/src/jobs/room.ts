@@ -29,6 +29,8 @@ export interface JobsRoom extends Room {
   mayRead(handle: string, tenant: string): Promise<boolean>
   /** Milliseconds after which a client that is refused now should come back. */
   retryAfter(): number
+  /** The process ends by an error that one of the running jobs may have caused. */
+  blameRunning(): void
 }
 
 const minute = 60_000
@@ -167,6 +169,7 @@ export async function openJobsRoom(
     stats: () => service.stats(),
     // A refused request needs room in both stages.
     retryAfter: () => Math.max(prepare.retryAfter(), items.retryAfter()),
+    blameRunning: () => ledger.acknowledged.blameRunning(),
     mayRead: (handle, tenant) => service.results.mayRead(handle, tenant),
     metrics: () => jobMetrics(service.stats(), service.timings()),
     health: () => healthOf(service.stats()),

@@ -27,7 +27,7 @@ import { withStage } from './problems.ts'
 import { readInput, type ReadInput, type ReadMeans } from './read-input.ts'
 import type { ServedJob } from './served-job.ts'
 import type { JobService } from './service.ts'
-import type { Answer } from './waiting.ts'
+import type { Answer, Asking } from './waiting.ts'
 
 /** Milliseconds to find the handle of a prefetch. */
 const prefetchReading = 60_000
@@ -60,9 +60,11 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
     route(
       fetchResult,
       (call) => {
-        const { params, caller, deadline } = call
+        const { params, caller } = call
+        // A limit that is not one is refused, whatever the answer would be.
+        void call.deadline
         const known = service.results.tryRead(params.handle, params.index, caller.tenant)
-        if (known === undefined) return fetchLater(call, deadline, service, sending)
+        if (known === undefined) return fetchLater(call, service, sending)
         return sendAnswer(call, known, sending)
       },
       { ownedBy, tenancy: 'handler' },
@@ -71,9 +73,12 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
     route(listComputations, (call) => listEverywhere(call, options)),
     route(
       cancelComputation,
-      async ({ params: { handle }, caller }) => ({
+      async ({ params: { handle }, caller, signal, deadline }) => ({
         handle,
-        state: await service.computations.cancel(handle, tenantsOf(caller), caller.name),
+        state: await service.computations.cancel(handle, tenantsOf(caller), caller.name, {
+          signal,
+          deadline,
+        }),
       }),
       { ownedBy, tenancy: 'handler' },
     ),
@@ -96,22 +101,26 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
 }
 
 /** *Cancellation*: the client leaving, its deadline and its id end the request. */
-async function fetchLater(
-  call: Call<typeof fetchResult>,
-  deadline: number,
-  service: JobService,
-  sending: Sending,
-) {
-  const { params, query, id } = call
-  const answer = await service.results.read(params.handle, params.index, {
-    request: id,
+async function fetchLater(call: Call<typeof fetchResult>, service: JobService, sending: Sending) {
+  const { params, query } = call
+  const asking = askingOf(call, query.wait)
+  return sendAnswer(call, await service.results.read(params.handle, params.index, asking), sending)
+}
+
+/** Who asks, for as long as it has. */
+function askingOf(call: Call, wait = 0, slot?: string): Asking {
+  return {
+    request: call.id,
     tenant: call.caller.tenant,
+    slot,
     disconnect: call.signal,
-    deadline,
-    wait: query.wait ?? 0,
+    // It reads its body, looks at the store and waits: all of that within one limit.
+    get deadline() {
+      return call.deadline
+    },
+    wait,
     trace: call.request.heddleTrace,
-  })
-  return sendAnswer(call, answer, sending)
+  }
 }
 
 function describeJob({ name, prepare, item, limits, whenAbandoned }: ServedJob) {
@@ -138,7 +147,9 @@ async function cancelAnywhere(
 ): Promise<CancelState> {
   const { id } = call.params
   try {
-    return { request: id, state: service.cancel(call.caller.tenant, id) }
+    const { caller, signal, deadline } = call
+    const state = await service.cancelForGood(caller.tenant, id, { signal, deadline })
+    return { request: id, state }
   } catch (error) {
     if (forwarding === undefined || !isError(error, 'HDL_UNKNOWN_REQUEST')) throw error
     const { answers } = await forwarding.askOthers<CancelState>(call)
@@ -182,7 +193,7 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, s
       ? asked
       : await readWithin(seat, () =>
           service.untilOver(signal, (either) =>
-            service.larger(asked, { signal: either, deadline }),
+            service.larger(asked, { signal: either, deadline: call.deadline }),
           ),
         )
   // A larger input answers for it: another server is asked for that one.
@@ -201,8 +212,7 @@ async function submit(call: Call<typeof submitJob>, options: JobRoutesOptions, s
     seat.release()
     return call.reply
   }
-  const trace = call.request.heddleTrace
-  const caller = { request: id, tenant, slot, disconnect: signal, deadline, wait: wait ?? 0, trace }
+  const caller = askingOf(call, wait, slot)
   const submission = { ...read, served, seat, priority, force, admittedAt }
   const answer =
     wait === undefined

@@ -37,11 +37,6 @@ export interface ServiceState {
    */
   readonly promised: Remembered<string>
   readonly backlog: Backlog
-  /**
-   * Computations of the backlog that were cancelled before they had a seat: each is ended when its
-   * turn comes.
-   */
-  readonly cancelled: Map<string, HeddleError>
 }
 
 /** A handle can be guessed by a tenant that knows the input of another one: knowing it is not the right to read. */

@@ -47,7 +47,7 @@
  * A computation is started and joined in one step, without an await (W1); from there the runner takes it to its end.
  */
 import type { Context } from '@opentelemetry/api'
-import { isError, type HeddleError } from '@heddle/core'
+import { isError } from '@heddle/core'
 import {
   Histogram,
   Registry,
@@ -61,6 +61,7 @@ import {
   type OutcomeCounts,
   type RegistryStats,
   type Seat,
+  type WaitOptions,
 } from '@heddle/core/lowlevel'
 import { commonTenant } from '../http/caller.ts'
 import { WorkSpans } from '../tracing/work-spans.ts'
@@ -160,7 +161,6 @@ export class JobService {
   readonly computations: Computations
   /** How many of the backlog may wait for a seat at a time: others behind them wait here. */
   readonly #lobby: Semaphore
-  readonly #cancelled = new Map<string, HeddleError>()
   readonly #enqueue = new Histogram()
   #unstored = 0
   /** Whether the store did not take the last result that could be stored. */
@@ -213,7 +213,6 @@ export class JobService {
       failures: this.#failures,
       promised: this.#promised,
       backlog: this.#backlog,
-      cancelled: this.#cancelled,
     }
     this.computations = new Computations(state, (work) => this.#leave(work))
     this.results = new Results(state, {
@@ -377,6 +376,21 @@ export class JobService {
     return this.#requests.cancel(tenant, request)
   }
 
+  /**
+   * As {@link cancel}; the end of work that was acknowledged and that no other caller wants is in the store when this resolves (L7).
+   *
+   * *Cancellation*: the signal and the deadline end the wait for the store; the request is cancelled all the same.
+   * @throws `HDL_UNKNOWN_REQUEST`.
+   */
+  cancelForGood(
+    tenant: string,
+    request: string,
+    options: WaitOptions = {},
+  ): Promise<CancelledState> {
+    const cancelled = this.#requests.cancelForGood(tenant, request)
+    return waitFor(cancelled, 'The store', this.#options.kernel.clock, options)
+  }
+
   /** Deletes all stored results. *Cancellation*: none. */
   async forgetAll(): Promise<void> {
     this.#failures.clear()
@@ -406,14 +420,6 @@ export class JobService {
       if (isError(error, 'HDL_DRAINING')) this.#backlog.close()
       else this.#backlog.take(handle)
       throw error
-    }
-    const cancelled = this.#cancelled.get(handle)
-    if (cancelled !== undefined) {
-      seat.release()
-      this.#cancelled.delete(handle)
-      this.#failures.set(handle, { tenant, error: cancelled })
-      this.#backlog.take(handle)
-      return entry.end('cancelled')
     }
     const { begin } = entry
     const submission = { served, input, handle, seat, priority, force, begin, family }
@@ -459,10 +465,16 @@ export class JobService {
     }
     this.#over.abort()
     this.#backlog.close()
-    if (isClean) return { isClean: this.#left.size === 0 && this.#backlog.isEmpty }
+    if (isClean) return { isClean: !this.#hasAcknowledged }
     for (const work of this.#works.values()) work.abort(draining())
     await this.#ended()
     return { isClean }
+  }
+
+  /** Whether something that was acknowledged is left for the next start. */
+  get #hasAcknowledged(): boolean {
+    const { ledger } = this.#options
+    return this.#left.size > 0 || !this.#backlog.isEmpty || ledger.queued().length > 0
   }
 
   /** Whether nothing that was admitted is left. */
@@ -575,6 +587,12 @@ export class JobService {
     this.#leave(work)
     work.isAbandoned = true
     work.abort(reason)
+    if (work.ledger === undefined) return
+    // Without it a job that ignores its signal would run again after a crash, until its grace is over.
+    work.endedInStore = this.#options.ledger.cancel(work.handle)
+    work.endedInStore.catch((error: unknown) =>
+      this.#options.onProblem(`The end of ${work.handle} was not written`, error),
+    )
   }
 
   #onEnd(work: Work, error: unknown): void {

@@ -17,8 +17,10 @@
  *      before the old one is ended: a server that dies in between leaves both, and nothing is lost.
  *  L5  Work that cannot be continued is never ended for that: it is put back when the reason may pass, else set aside.
  *  L6  A job counts as running from the row `running` of a stage to the row that ends, suspends or retries it.
+ *  L7  A cancel has its end in the store before it is answered, wherever the work stands: it runs, waits for a seat, waits for its turn
+ *      after a crash, or was put back. So has that of the last request that wants the work, by its id.
  */
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import {
   AcknowledgedJobs,
   describe,
@@ -32,6 +34,7 @@ import {
   type JobRunner,
   type Kernel,
   type OpenStore,
+  type QueuedJob,
   type SetAsideJob,
   type Shards,
 } from '@heddle/core/lowlevel'
@@ -39,7 +42,13 @@ import { commonTenant } from '../http/caller.ts'
 import type { EarlierLedger } from './earlier-ledger.ts'
 import type { History, JobHistory } from './job-history.ts'
 import type { JobTable } from './job-table.ts'
-import type { AcknowledgedWork, AcknowledgementLog, LedgerEntry, SetAsideWork } from './ledger.ts'
+import type {
+  AcknowledgedWork,
+  AcknowledgementLog,
+  LedgerEntry,
+  QueuedWork,
+  SetAsideWork,
+} from './ledger.ts'
 import type { JobService } from './service.ts'
 import type { ServedJob } from './served-job.ts'
 import type { StageRow } from './story.ts'
@@ -79,15 +88,16 @@ class StoreEntry implements LedgerEntry {
     id: string,
     tenant: string | undefined,
     history: History | undefined,
-    recalled?: JobAttempt,
+    isRecalled: boolean,
+    attempt?: JobAttempt,
   ) {
     this.runId = id
     this.tenant = tenant
     this.handle = handleOf(id)
     this.#history = history
-    this.#isRecalled = recalled !== undefined
-    this.#attempt = recalled
-    this.begin = recalled?.begin
+    this.#isRecalled = isRecalled
+    this.#attempt = attempt
+    this.begin = attempt?.begin
     const { promise, resolve } = Promise.withResolvers<string | undefined>()
     this.outcome = promise
     this.#settle = resolve
@@ -120,6 +130,13 @@ class StoreEntry implements LedgerEntry {
     this.#settle(how)
   }
 }
+
+/** Why work has not begun, for people. */
+const reasons = {
+  queued: 'its turn: it was acknowledged before the last stop',
+  suspect: 'its turn: it was running when its server died, and such work runs one at a time',
+  'put back': 'its next try, after a pause: it was put back',
+} as const satisfies Record<QueuedJob['waitsAs'], string>
 
 /** Not awaited: an error ends the attempt. */
 function begin(attempt: JobAttempt): void {
@@ -159,7 +176,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
     const number = newRunId(this.#options.kernel)
     const handle = work.handle + separator + number
     const history = this.#options.history.of(number, served, work, false)
-    const entry = new StoreEntry(handle, work.tenant, history)
+    const entry = new StoreEntry(handle, work.tenant, history, false)
     this.#entries.set(handle, entry)
     try {
       const { name, version } = served
@@ -198,6 +215,26 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
     const found = queued.find((each) => handleOf(each.handle) === handle)
     if (found === undefined || !this.has(found.job, found.version)) return undefined
     return workOf(found.input)
+  }
+
+  queued(): readonly QueuedWork[] {
+    return this.acknowledged
+      .queued()
+      .filter(({ job, version }) => this.has(job, version))
+      .map(({ handle, job, input, waitsAs }) => {
+        const { tenant } = workOf(input)
+        return { handle: handleOf(handle), job, tenant, reason: reasons[waitsAs] }
+      })
+  }
+
+  async cancel(handle: string): Promise<void> {
+    const shard = shardOf(handle)
+    for (const request of this.acknowledged.queued(shard)) {
+      // No computation ends the run that tells of it.
+      if (handleOf(request.handle) === handle) this.#recalled(request).end('cancelled')
+    }
+    const ids = this.acknowledged.open(shard).filter((id) => handleOf(id) === handle)
+    await Promise.all(ids.map((id) => this.acknowledged.end(id, 'cancelled')))
   }
 
   async wasPromised(handle: string, tenant: string | undefined): Promise<boolean> {
@@ -240,7 +277,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       await this.acknowledged.endSetAside(aside.handle, 'cancelled')
     }
     for (const { handle: id } of this.acknowledged.waiting()) {
-      if (handleOf(id) === handle) await this.acknowledged.endWaiting(id, 'cancelled')
+      if (handleOf(id) === handle) await this.acknowledged.end(id, 'cancelled')
     }
   }
 
@@ -276,13 +313,13 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
     }
   }
 
-  #recalled({ handle: id, job, input }: JobRequest, attempt: JobAttempt): StoreEntry {
+  #recalled({ handle: id, job, input }: JobRequest, attempt?: JobAttempt): StoreEntry {
     const { jobs, history } = this.#options
     const served = jobs.get(job)
     const number = id.slice(id.indexOf(separator) + 1)
     const work = workOf(input)
     const rows = served && history.of(number, served, work, true)
-    return new StoreEntry(id, work.tenant, rows, attempt)
+    return new StoreEntry(id, work.tenant, rows, true, attempt)
   }
 
   /** L5. */
@@ -295,7 +332,11 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       await this.#service!.takeOver(workOf(request.input), entry, signal)
       return undefined
     } catch (error) {
-      if (signal.aborted) throw error
+      if (signal.aborted) {
+        // No computation ends the run that tells of it.
+        if (isCancelled(signal.reason)) entry.end('cancelled')
+        throw error
+      }
       // The server is draining or full for now: it is tried again, here or by the next owner.
       if (error instanceof HeddleError && error.retryable) {
         entry.putBack()
@@ -305,6 +346,11 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       return { declined: describe(error) }
     }
   }
+}
+
+/** By cancel(), not because the shard is lost or the server stops. */
+function isCancelled(reason: unknown): boolean {
+  return isError(reason, 'HDL_CANCELLED') && reason.details.source === 'user'
 }
 
 /** With the tenant, unless it is the common one: a later caller must not learn promises to other tenants. */

@@ -25,7 +25,7 @@ export interface Asking {
   readonly slot?: string | undefined
   /** Aborts when the client has gone. */
   readonly disconnect: AbortSignal
-  /** Milliseconds until the request must have an answer. */
+  /** Milliseconds until the request must have an answer, from now on: what is left of it whenever it is read. */
   readonly deadline: number
   /** Milliseconds it waits for a result before it is answered that the work continues. */
   readonly wait: number
@@ -94,9 +94,10 @@ export class Waiting {
     const hold: Hold = { request }
     // Before the slot is taken: its earlier request may be the only one that holds this very work.
     work.holds.add(hold)
-    const opened = this.#options.requests.open(caller.tenant, request, () =>
-      release(cancelledBy(handle, request)),
-    )
+    const opened = this.#options.requests.open(caller.tenant, request, () => {
+      release(cancelledBy(handle, request))
+      return work.endedInStore
+    })
     let ticket = given
     const release = (lostBy?: HeddleError): void => {
       if (!work.holds.delete(hold)) return

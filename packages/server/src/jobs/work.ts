@@ -75,6 +75,8 @@ export class Work implements NewWork {
   readonly asked = new Set<number>()
   readonly holds = new Set<Hold>()
   ledger: Promise<LedgerEntry> | undefined
+  /** Of work that was acknowledged and is not wanted any more: when its end is in the store. */
+  endedInStore: Promise<void> | undefined
   /** What has happened to its stages so far. */
   readonly story = new Story()
   /** Undefined where nothing is traced. */

@@ -1,6 +1,7 @@
 /** Every limit names its stage, and time is the test's. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { job, type InputSchema } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
 import { seededRandom } from '@heddle/core/lowlevel'
 import {
@@ -13,6 +14,7 @@ import {
 import { begin, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { compute, fetchResult, quiet, submit, waiting } from '../support/http.ts'
+import { told } from '../support/told.ts'
 import { until } from '../../../core/test/kernel/until.ts'
 
 interface Timed extends AsyncDisposable {
@@ -149,6 +151,33 @@ test('S88 X-Deadline-Ms: the smaller limit counts, and says where the request wa
     )
   }
   gate.finishAll()
+  await quiet(server)
+})
+
+test('S88 X-Deadline-Ms is one limit for all that a request waits for: the check of its input, and its result', async () => {
+  const { promise: checked, resolve: check } = Promise.withResolvers<{ value: unknown }>()
+  const input: InputSchema = {
+    '~standard': { version: 1, vendor: 'test', validate: () => checked },
+  }
+  const started = Promise.withResolvers<void>()
+  const { promise: end, resolve: finish } = Promise.withResolvers<unknown>()
+  const work = job({ name: 'work', input }, () => {
+    started.resolve()
+    return end
+  })
+  await using timing = await timed([work], {})
+  const { server, clock } = timing
+  const answer = told(compute(server, 'work', 1, { headers: { 'x-deadline-ms': '300' } }).reply)
+  await until(() => clock.pending > 0 && server.stats().prepare.queue.reserved === 1)
+  await clock.advance(200)
+  check({ value: 1 })
+  await started.promise
+  await waiting(server, 1)
+  await clock.advance(100)
+  // It was sent before these, if it was sent at all.
+  for (let n = 0; n < 10 && answer.state === 'pending'; n++) await call(server, '/jobs')
+  assert.deepEqual([answer.value?.status, answer.value?.body.error?.stage], [504, 'prepare'])
+  finish(1)
   await quiet(server)
 })
 

@@ -228,6 +228,85 @@ test('work that was there when the server crashed comes last and alone; after th
   bench.assertNothingLeft()
 })
 
+test('L7: what waits for its turn after a crash is listed with the reason, and its cancel is durable', async () => {
+  const { load, plot, list } = jobs()
+  const database = await killedWith(['one', 'two'], () => ({ crashes: 1 }))
+  const bench = await Bench.open(list, { database, loop: 10, itemCapacity: 32 })
+  await bench.clock.settle()
+  const { computations } = bench.service
+  const [running] = load.starts.map(({ input }) => input)
+  const waits = running === 'one' ? 'two' : 'one'
+  const handle = `two-${waits}`
+  const waiting = computations.list(undefined).filter(({ state }) => state === 'waiting')
+  assert.deepEqual(
+    waiting.map((each) => [each.handle, each.waits_for]),
+    [[handle, 'its turn: it was running when its server died, and such work runs one at a time']],
+  )
+  assert.deepEqual(computations.list('acme'), [])
+  await assert.rejects(computations.cancel(handle, 'acme', 'a stranger'), {
+    code: 'HDL_UNKNOWN_RESULT',
+  })
+  assert.equal(await computations.cancel(handle, undefined, 'me'), 'cancelled')
+  const open = await bench.open()
+  assert.deepEqual(
+    open.map(({ work }) => work.input),
+    [running],
+  )
+  const asked = told(bench.result(handle, { wait: 0 }))
+  load.finishAll()
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  assert.equal(codeOf(asked.error), 'HDL_CANCELLED')
+  assert.equal(load.starts.length, 1)
+  assert.deepEqual(await bench.open(), [])
+  bench.assertNothingLeft()
+})
+
+test('L7: work under way whose job ignores its signal has its end in the store when its cancel is answered', async () => {
+  const { load, list } = jobs()
+  const bench = await Bench.open(list, {})
+  const { handle } = await bench.acknowledge('two', 'a')
+  await bench.clock.settle()
+  assert.equal(load.starts.length, 1)
+  assert.equal(await bench.service.computations.cancel(handle, undefined, 'me'), 'cancelled')
+  assert.deepEqual(await bench.open(), [])
+  load.finishAll()
+  await bench.clock.settle()
+  bench.assertNothingLeft()
+})
+
+test('L7: a request that is cancelled by its id is not recalled, although its job ignores its signal', async () => {
+  const { load, list } = jobs()
+  const bench = await Bench.open(list, {})
+  await bench.acknowledge('two', 'a', { request: 'mine' })
+  await bench.acknowledge('two', 'a', { request: 'other' })
+  await bench.clock.settle()
+  assert.equal(await bench.service.cancelForGood('default', 'mine'), 'cancelled')
+  assert.equal((await bench.open()).length, 1, 'another caller wants it')
+  assert.equal(await bench.service.cancelForGood('default', 'other'), 'cancelled')
+  assert.deepEqual(await bench.open(), [])
+  assert.equal(await bench.service.cancelForGood('default', 'other'), 'already_cancelled')
+  load.finishAll()
+  await bench.clock.settle()
+  bench.assertNothingLeft()
+})
+
+test('a drain is not clean while work that was acknowledged before the start waits for its turn', async () => {
+  const { load, plot, list } = jobs()
+  const database = await killedWith(['one', 'two'], () => ({ crashes: 1 }))
+  const bench = await Bench.open(list, { database, loop: 10, itemCapacity: 32 })
+  await bench.clock.settle()
+  const drained = told(bench.drain(60_000))
+  load.finishAll()
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  assert.deepEqual(drained.value, { isClean: false })
+  assert.equal((await bench.open()).length, 1)
+  assert.equal(load.starts.length, 1)
+})
+
 /** A ledger whose store refuses each of these rows once. */
 function refusing(kinds: string[]) {
   return (options: StoreLedgerOptions): StoreLedger => {
