@@ -171,6 +171,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     deadline: limits.drain ?? 10_000,
     clock: kernel.clock,
     onBegin: options.onDrain,
+    onCrash: () => jobs.blameRunning(),
   })
   const connections = new Connections({
     most: limits.connections ?? 10_000,

@@ -133,10 +133,10 @@ class ServeSession {
   }
 
   /** Waiting callers are notified, the journal is closed, and if that does not end, the process does. */
-  #hurry(by: string, code: ExitCode): void {
+  #hurry(by: string, code: ExitCode, isCrash = false): void {
     this.#code = code
     this.#narrator.hurrying(by)
-    if (this.#server !== undefined) this.#drain(this.#server, { deadline: 0 })
+    if (this.#server !== undefined) this.#drain(this.#server, { deadline: 0, isCrash })
     this.#clock.setTimer(hurryLimit, () => process.exit(code))
   }
 
@@ -189,7 +189,8 @@ class ServeSession {
     }
     this.#narrator.crashed(error)
     this.#by = 'uncaught error'
-    this.#hurry(this.#by, exitCodes.failed)
+    // Whatever it was, it would do it again after each start.
+    this.#hurry(this.#by, exitCodes.failed, true)
   }
 
   #notLoaded(cause: string): HeddleError {

@@ -198,3 +198,28 @@ test(
     assert.deepEqual(await resultOf(result), [200, 'kept is done'])
   },
 )
+
+test(
+  'an acknowledged job whose error is not caught ends three servers, and is set aside by the fourth',
+  { skip },
+  async () => {
+    await using stage = await Stage.open()
+    let handle = ''
+    for (let life = 0; life < 3; life++) {
+      using served = await Served.start(stage)
+      if (life === 0) handle = String((await served.post('/jobs/stray', 'culprit')).body['handle'])
+      await stage.finish('culprit')
+      assert.equal(await served.program.ended(), 1, `life ${life}`)
+    }
+    using served = await Served.start(stage)
+    const { body } = await served.get('/computations')
+    assert.deepEqual(
+      (body['computations'] as Record<string, unknown>[]).map((each) => [
+        each['handle'],
+        each['state'],
+      ]),
+      [[handle, 'set_aside']],
+    )
+    assert.equal((await served.post('/jobs/square?wait=60000', 3)).body['result'], 9)
+  },
+)

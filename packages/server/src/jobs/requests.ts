@@ -65,7 +65,7 @@ export class Requests {
     return this.#cancel(tenant, id).state
   }
 
-  /** As {@link cancel}, and resolves when it is durable. *Cancellation*: none. @throws `HDL_UNKNOWN_REQUEST`; what a write throws. */
+  /** Like {@link cancel}, and resolves when it is durable. *Cancellation*: none. @throws `HDL_UNKNOWN_REQUEST`; what a write throws. */
   async cancelForGood(tenant: string, id: string): Promise<CancelledState> {
     const { state, written } = this.#cancel(tenant, id)
     await written

@@ -377,7 +377,7 @@ export class JobService {
   }
 
   /**
-   * As {@link cancel}; the end of work that was acknowledged and that no other caller wants is in the store when this resolves (L7).
+   * Like {@link cancel}; the end of work that was acknowledged and that no other caller wants is in the store when this resolves (L7).
    *
    * *Cancellation*: the signal and the deadline end the wait for the store; the request is cancelled all the same.
    * @throws `HDL_UNKNOWN_REQUEST`.

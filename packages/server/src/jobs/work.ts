@@ -75,7 +75,7 @@ export class Work implements NewWork {
   readonly asked = new Set<number>()
   readonly holds = new Set<Hold>()
   ledger: Promise<LedgerEntry> | undefined
-  /** Of work that was acknowledged and is not wanted any more: when its end is in the store. */
+  /** For acknowledged work that no caller wants any more: when its end is in the store. */
   endedInStore: Promise<void> | undefined
   /** What has happened to its stages so far. */
   readonly story = new Story()

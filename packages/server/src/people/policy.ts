@@ -110,7 +110,7 @@ export class PeoplePolicy implements AccessPolicy {
     return [...users.filter((_, index) => isLost[index]), ...tokens.filter(isGone)]
   }
 
-  /** Of those whose right was lost since the last look that the store has answered. */
+  /** Names of users and tokens whose right was lost since the last look that the store has answered. */
   async #refusedTokens(isAsked: boolean): Promise<ReadonlySet<string>> {
     const now = this.#clock.wallTime()
     // The wall clock may have been set back.
@@ -178,7 +178,11 @@ function readCookie(header: string | undefined): string | undefined {
   return undefined
 }
 
-export function setCookie(value: string, { isHttps }: RequestOrigin, maxAge: number | undefined): string {
+export function setCookie(
+  value: string,
+  { isHttps }: RequestOrigin,
+  maxAge: number | undefined,
+): string {
   const parts = [`${cookieName}=${value}`, 'Path=/', 'HttpOnly', 'SameSite=Lax']
   if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`)
   if (isHttps) parts.push('Secure')

@@ -9,7 +9,7 @@ import { startServer } from '../../src/server.ts'
 import { begin, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { told } from '../support/told.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../../core/test/kernel/until.ts'
 
 /** A function that never answers, and how often it was called. */
 function neverMade() {

@@ -9,19 +9,36 @@
  *
  * D1 and D3 are those of every part with a life: see `Life` in core.
  */
-import { Life, type Clock, type ServiceState, type StopOptions } from '@heddle/core/lowlevel'
+import {
+  Life,
+  checkOptions,
+  type Clock,
+  type OptionNames,
+  type ServiceState,
+  type StopOptions,
+} from '@heddle/core/lowlevel'
 import type { Drained, Room } from '../room.ts'
 
 export type ServerState = 'accepting' | 'draining' | 'stopped'
 
 /** The deadline is for work that was admitted: that of the server when absent. */
-export type DrainOptions = StopOptions
+export interface DrainOptions extends StopOptions {
+  /**
+   * The process ends by an error that was not caught: jobs that run count as interrupted, and after three times they are set
+   * aside. Default false: what a drain cuts off is run again as if it had never begun.
+   */
+  readonly isCrash?: boolean | undefined
+}
 
 export type { Drained }
+
+const drainOptionNames = { deadline: 1, signal: 1, isCrash: 1 } satisfies OptionNames<DrainOptions>
 
 export interface DrainSettings {
   readonly deadline: number
   readonly clock: Clock
+  /** Before anything is cut off. */
+  readonly onCrash?: (() => void) | undefined
   /** In the step in which it begins. */
   readonly onBegin?: ((deadline: number) => void) | undefined
 }
@@ -75,10 +92,12 @@ export class Drain {
    * `HDL_DRAINING`, and the signal counts as the deadline.
    */
   begin(options: DrainOptions = {}): void {
-    const { deadline = this.#settings.deadline } = options
+    checkOptions(options, drainOptionNames)
+    const { deadline = this.#settings.deadline, signal } = options
+    if (options.isCrash === true) this.#settings.onCrash?.()
     if (this.#life.isRunning) this.#deadline = deadline
     if (deadline === 0) this.#isHurried = true
-    const stopped = this.#life.stop({ ...options, deadline })
+    const stopped = this.#life.stop({ signal, deadline })
     stopped.then(() => this.#ended.resolve(this.#drained), this.#ended.reject)
   }
 
