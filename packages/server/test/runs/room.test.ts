@@ -272,6 +272,12 @@ test('mistakes are refused with the fault', async (t) => {
     ask(client, 'GET /runs/:id/nodes/:name', { params: { id: run!, name: 'uplod' } }),
     code('unknown_node'),
   )
+  for (const body of [
+    { graph: 'sample', key: 'with a zero\0' },
+    { graph: 'sample', debounce: { key: 'with a zero\0', delay_ms: 1_000 } },
+  ]) {
+    await assert.rejects(client.call('POST /runs', { body }), { status: 400 })
+  }
 })
 
 test('O1 a run that was interrupted is resumed by the next server', async (t) => {

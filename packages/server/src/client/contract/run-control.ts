@@ -26,13 +26,21 @@ const GraphListSchema = Type.Object({
 
 export type GraphList = Static<typeof GraphListSchema>
 
+/** No store has texts with U+0000. */
+const key = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  pattern: '^[^\\0]*$',
+  expected: 'a text of 1 to 256 characters without U+0000',
+})
+
 const StartBody = Type.Object(
   {
     graph: Type.String({ minLength: 1, maxLength: 256 }),
     /** Given to the function that makes the graph. */
     args: Type.Optional(Type.Unknown()),
     /** If two starts have one key, the second attaches to the run of the first. */
-    key: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    key: Type.Optional(key),
     title: Type.Optional(Type.String({ maxLength: 256 })),
     /** Milliseconds since 1970, or a time with a zone (RFC 3339). */
     start_at: Type.Optional(Type.Union([Type.Number(), Type.String({ maxLength: 40 })])),
@@ -40,7 +48,7 @@ const StartBody = Type.Object(
     debounce: Type.Optional(
       Type.Object(
         {
-          key: Type.String({ minLength: 1, maxLength: 256 }),
+          key,
           delay_ms: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
           /** At the latest this long after the first. */
           most_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800_000 })),
