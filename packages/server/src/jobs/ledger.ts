@@ -63,6 +63,8 @@ export interface AcknowledgementLog {
 export interface QueuedWork extends Pick<AcknowledgedWork, 'job' | 'handle' | 'tenant'> {
   /** Why it has not begun. */
   readonly reason: string
+  /** Whether this process has tried it before. */
+  readonly isPutBack: boolean
 }
 
 export interface SetAsideWork extends Pick<AcknowledgedWork, 'job' | 'handle' | 'tenant'> {

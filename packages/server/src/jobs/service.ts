@@ -474,7 +474,9 @@ export class JobService {
   /** Whether something that was acknowledged is left for the next start. */
   get #hasAcknowledged(): boolean {
     const { ledger } = this.#options
-    return this.#left.size > 0 || !this.#backlog.isEmpty || ledger.queued().length > 0
+    // Work that was put back is among those that are left, until another computation of its handle is done.
+    const isWaiting = ledger.queued().some(({ isPutBack }) => !isPutBack)
+    return this.#left.size > 0 || !this.#backlog.isEmpty || isWaiting
   }
 
   /** Whether nothing that was admitted is left. */

@@ -223,7 +223,8 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       .filter(({ job, version }) => this.has(job, version))
       .map(({ handle, job, input, waitsAs }) => {
         const { tenant } = workOf(input)
-        return { handle: handleOf(handle), job, tenant, reason: reasons[waitsAs] }
+        const isPutBack = waitsAs === 'put back'
+        return { handle: handleOf(handle), job, tenant, reason: reasons[waitsAs], isPutBack }
       })
   }
 
