@@ -286,6 +286,25 @@ export class AcknowledgedJobs implements RunningService {
   }
 
   /**
+   * Resolves when the open jobs of a shard were read: until then this server does not know which those are. True when that had to be
+   * waited for. At once when this server does not own the shard, or is stopped.
+   *
+   * *Cancellation*: ends the wait. *Fairness*: all are woken.
+   */
+  async waitShardRead(
+    number: number,
+    { signal, deadline = Infinity }: WaitOptions,
+  ): Promise<boolean> {
+    const { clock } = this.#options.kernel
+    const until = clock.now() + deadline
+    for (let waited = false; ; waited = true) {
+      const shard = this.#shards.get(number)
+      if (!this.#life.isRunning || shard === undefined || shard.isRead) return waited
+      await this.#readers.wait('The open jobs', { signal, deadline: until - clock.now() })
+    }
+  }
+
+  /**
    * Makes a job durable, or attaches to the one that has its handle.
    *
    * *Cancellation*: none; the job exists once it was submitted.
@@ -343,6 +362,7 @@ export class AcknowledgedJobs implements RunningService {
       entry.controller?.abort(reason)
     }
     this.#wakeUnsure()
+    this.#readers.wakeAll()
   }
 
   /** The server is sure of its shards again, or knows of a new version: starts all jobs that may start. */

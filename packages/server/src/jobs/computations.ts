@@ -74,6 +74,7 @@ export class Computations {
     by: string,
     options: WaitOptions = {},
   ): Promise<'cancelled' | 'already_done'> {
+    await this.#state.options.ledger.waitKnown(handle)
     const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
     const error = new HeddleError('HDL_CANCELLED', { what: handle, source: 'user', by })
     const work = this.#state.works.get(handle)
@@ -126,6 +127,7 @@ export class Computations {
    * version.
    */
   async retry(handle: string, tenant: string | undefined): Promise<void> {
+    await this.#state.options.ledger.waitKnown(handle)
     const aside = findAside(
       this.#state,
       handle,

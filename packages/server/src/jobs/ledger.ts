@@ -1,5 +1,5 @@
 /** The writes of a service about the work that it has acknowledged. The store ledger implements it. */
-import type { NodeHeader } from '@heddle/core/lowlevel'
+import type { NodeHeader, WaitOptions } from '@heddle/core/lowlevel'
 import type { ServedJob } from './served-job.ts'
 import type { StageRow } from './story.ts'
 import type { Family } from './supersets.ts'
@@ -38,6 +38,11 @@ export interface LedgerEntry {
 export interface AcknowledgementLog {
   /** Resolves when the work is durable. *Cancellation*: none. @throws `HDL_STORE_FAILED`, `HDL_NOT_OWNER`. */
   acknowledge(served: ServedJob, work: AcknowledgedWork): Promise<LedgerEntry>
+  /**
+   * Resolves when it is known which work of this handle's shard is open, after a start or a take-over. True when that had to be waited
+   * for. *Cancellation*: ends the wait.
+   */
+  waitKnown(handle: string, options?: WaitOptions): Promise<boolean>
   /** Work of this handle that is open, can be run here, and has not begun. */
   findQueued(handle: string): AcknowledgedWork | undefined
   /** All work that is open, can be run here, and has not begun; and why. */

@@ -37,8 +37,15 @@ export class Results {
    */
   async read(handle: string, index: number, caller: Asking): Promise<Answer> {
     try {
+      const found = await (this.#ofWork(handle, index, caller) ??
+        this.#ofStore(handle, index, caller))
+      if (found !== undefined) return found
+      const { disconnect: signal, deadline } = caller
+      const { ledger } = this.#state.options
+      if (await ledger.waitKnown(handle, { signal, deadline })) {
+        return await this.read(handle, index, caller)
+      }
       return (
-        (await (this.#ofWork(handle, index, caller) ?? this.#ofStore(handle, index, caller))) ??
         // It may have been submitted while the store was read. Both in one step: what leaves the backlog
         // is work already.
         (await (this.#ofWork(handle, index, caller) ?? this.#ofBacklog(handle, index, caller))) ??
@@ -76,6 +83,7 @@ export class Results {
    */
   async mayRead(handle: string, tenant: string): Promise<boolean> {
     const { options, works, backlog, failures } = this.#state
+    await options.ledger.waitKnown(handle)
     const known = works.get(handle) ?? backlog.find(handle) ?? failures.get(handle)
     if (known !== undefined) return mayRead(this.#state, handle, known.tenant, tenant)
     if (options.jobs.get(jobOfHandle(handle) ?? '') === undefined) return false

@@ -37,6 +37,7 @@ import {
   type QueuedJob,
   type SetAsideJob,
   type Shards,
+  type WaitOptions,
 } from '@heddle/core/lowlevel'
 import { commonTenant } from '../http/caller.ts'
 import type { EarlierLedger } from './earlier-ledger.ts'
@@ -208,6 +209,10 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       }),
     )
     return this.acknowledged.stats().open
+  }
+
+  waitKnown(handle: string, options: WaitOptions = {}): Promise<boolean> {
+    return this.acknowledged.waitShardRead(shardOf(handle), options)
   }
 
   findQueued(handle: string): AcknowledgedWork | undefined {

@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { HeddleError } from '@heddle/core'
 import { openJournal, type Journal } from '@heddle/core/lowlevel'
 import { commonTenant } from '../../src/http/caller.ts'
+import { handleOf } from '../../src/jobs/handle.ts'
+import { jobTable } from '../../src/jobs/job-table.ts'
 import { StoreLedger, type StoreLedgerOptions } from '../../src/jobs/store-ledger.ts'
 import { serveJob, type ItemInput } from '../../src/jobs/served-job.ts'
 import { Bench, storeWith } from '../support/bench.ts'
@@ -530,4 +532,37 @@ test('S20 more waiters for one result than are allowed: the next is refused, the
   await bench.clock.settle()
   assert.ok(all.every(({ state }) => state === 'fulfilled'))
   bench.assertNothingLeft()
+})
+
+test('W5: a result that is asked for during a take-over is waited for until the open jobs were read, not unknown', async () => {
+  const { load, plot, list } = jobs()
+  const { version } = jobTable(list).get('two')!
+  const handle = handleOf({ name: 'two', version, tenant: undefined }, 'a')
+  const work = { job: 'two', handle, input: 'a', priority: 1, version, force: false }
+  const database = await storeWith([{ work }])
+  const read = database.openJobs.bind(database)
+  const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>()
+  // Nothing is found at the start: another server owns the shard then.
+  database.openJobs = () => Promise.resolve([])
+  const bench = await Bench.open(list, { database })
+  await assert.rejects(bench.result(handle), { code: 'HDL_UNKNOWN_RESULT' })
+  database.openJobs = async (shards) => {
+    await isBack
+    return read(shards)
+  }
+  const grant = bench.shards.grantOf(handle)
+  bench.ledger.acknowledged.lost(grant)
+  bench.ledger.acknowledged.acquired(grant)
+  const asked = told(bench.result(handle))
+  const retried = told(bench.service.computations.retry(handle, undefined))
+  await bench.clock.settle()
+  assert.deepEqual([asked.state, retried.state], ['pending', 'pending'])
+  comeBack()
+  await bench.clock.settle()
+  load.finishAll(() => 'rows')
+  await bench.clock.settle()
+  plot.finishAll()
+  await bench.clock.settle()
+  assert.equal(asked.state, 'fulfilled')
+  assert.equal(retried.state, 'rejected', 'it was not set aside')
 })
