@@ -34,6 +34,7 @@ const noBounds: [code: string, name: string][] = [
   ['const g = () => { if (x.length > 100) return }; use(x)', 'x'],
 ]
 
-for (const [code, name] of bounds) test(`a bounded size is recognized: ${code}`, () => assert.ok(isBounded(code, name)))
+for (const [code, name] of bounds)
+  test(`a bounded size is recognized: ${code}`, () => assert.ok(isBounded(code, name)))
 for (const [code, name] of noBounds)
   test(`an unbounded size is recognized: ${code}`, () => assert.ok(!isBounded(code, name)))

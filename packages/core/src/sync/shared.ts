@@ -221,7 +221,8 @@ export class Shared<K, V> implements AsyncDisposable {
     this.#owner = {
       what,
       giveBack: (entry) => this.#giveBack(entry),
-      waitClosed: (entry) => entry.closers.wait(`${what} (close)`, { deadline: this.#closeDeadline }),
+      waitClosed: (entry) =>
+        entry.closers.wait(`${what} (close)`, { deadline: this.#closeDeadline }),
     }
   }
 
@@ -299,7 +300,14 @@ export class Shared<K, V> implements AsyncDisposable {
 
   /** Walks over all keys. */
   stats(): SharedStats {
-    const stats = { keys: this.#entries.size, opening: 0, open: 0, closing: 0, leases: 0, waiting: 0 }
+    const stats = {
+      keys: this.#entries.size,
+      opening: 0,
+      open: 0,
+      closing: 0,
+      leases: 0,
+      waiting: 0,
+    }
     for (const { state, askers } of this.#entries.values()) {
       stats.waiting += askers.size
       if (state.is === 'open') {

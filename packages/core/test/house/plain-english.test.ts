@@ -86,7 +86,11 @@ test('a banned phrase is found, and similar phrases are not', () => {
   }
   const fine = 'There is no room, it is no longer there, and one becomes two.'
   assert.deepEqual(phrasesIn(fine), [])
-  for (const comment of ['// Of all servers.', '/** By name. */', '/* As above, without a name. */']) {
+  for (const comment of [
+    '// Of all servers.',
+    '/** By name. */',
+    '/* As above, without a name. */',
+  ]) {
     assert.equal(startsOf(comment).length, 1, comment)
   }
   assert.deepEqual(startsOf('// By then, the rows have been sent.'), [])

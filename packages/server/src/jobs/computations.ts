@@ -74,7 +74,7 @@ export class Computations {
     by: string,
     options: WaitOptions = {},
   ): Promise<'cancelled' | 'already_done'> {
-    await this.#state.options.ledger.waitKnown(handle)
+    await this.#state.options.ledger.waitKnown(handle, options)
     const isOwn = (owner: string): boolean => tenant === undefined || owner === tenant
     const error = new HeddleError('HDL_CANCELLED', { what: handle, source: 'user', by })
     const work = this.#state.works.get(handle)
