@@ -25,8 +25,8 @@ import { fleetTables } from './fleet/tables.ts'
 import type { ServerContext } from './http/context.ts'
 import { describeGap } from './http/describe-gap.ts'
 import { StoreWatch } from './http/lifecycle/store-watch.ts'
-import { jobTable } from './jobs/job-table.ts'
 import { peopleTables } from './people/tables.ts'
+import { checkServed } from './check-served.ts'
 import { runTables } from './runs/tables.ts'
 import { scheduleTables } from './schedules/tables.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -39,8 +39,8 @@ export async function openContext(
   parts: CleanupStack,
 ): Promise<ServerContext> {
   const { limits = {} } = options
-  // Before anything is opened: a module without jobs is the mistake that is made most often.
-  jobTable(options.jobs)
+  // Before anything is opened.
+  if (options.jobs !== undefined) checkServed(options.jobs)
   const { journal: address, ...rest } = storeOf(options.store ?? 'memory')
   // A window into a journal leaves nothing of its own in it: it holds no lock, stores no results and owns no shard.
   const isWindow = options.jobs === undefined

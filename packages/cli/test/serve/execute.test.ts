@@ -140,7 +140,10 @@ test('a module that cannot be served, a store that cannot be opened, wrong words
   writeFileSync(path.join(folder, 'empty.ts'), 'export const a = 1')
   const empty = await run('--jobs', 'empty.ts', '--store', 'memory')
   assert.equal(empty.code, 2)
-  assert.match(empty.stderr, /nothing that can be served[^]*job\(…\) or serveJob\(…\)/)
+  assert.match(
+    empty.stderr,
+    /nothing that can be served[^]*job\(…\), serveJob\(…\), graph or schedule/,
+  )
   writeFileSync(path.join(folder, 'broken.ts'), "throw new Error('no model')")
   const broken = await run('--jobs', 'broken.ts', '--json')
   assert.equal(broken.code, 2)

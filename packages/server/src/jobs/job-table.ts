@@ -6,9 +6,9 @@ import { serveExported, type ServedJob } from './served-job.ts'
 export type JobTable = ReadonlyMap<string, ServedJob>
 
 /**
- * Finds the jobs in a list, or in the exports of a module: other exports are skipped. Without either there are none.
+ * Finds the jobs in a list, or in the exports of a module: other exports are skipped.
  *
- * @throws `HDL_BAD_OPTION` when there is none, or two have one name.
+ * @throws `HDL_BAD_OPTION` when two have one name.
  */
 export function jobTable(
   exported: Readonly<Record<string, unknown>> | readonly unknown[] | undefined,
@@ -32,13 +32,6 @@ export function jobTable(
       })
     }
     table.set(served.name, served)
-  }
-  if (table.size === 0) {
-    throw new HeddleError('HDL_BAD_OPTION', {
-      option: 'jobs',
-      value: 'nothing that can be served',
-      expected: 'at least one exported job(…) or serveJob(…)',
-    })
   }
   return table
 }
