@@ -27,6 +27,8 @@ export interface Call<C extends Contract = Contract> {
   readonly signal: AbortSignal
   /** Milliseconds until the request must be answered, from now on: of two waits the second one gets what the first has left. */
   readonly deadline: number
+  /** Milliseconds that the request has in all. */
+  readonly limit: number
   readonly request: FastifyRequest
   readonly reply: FastifyReply
 }
@@ -135,9 +137,13 @@ export class OpenCall implements Call {
     this.#begunAt = this.#clock.now()
   }
 
+  get limit(): number {
+    return deadlineOf(this.request, this.#limit)
+  }
+
   get deadline(): number {
-    const whole = deadlineOf(this.request, this.#limit)
-    if (this.#begunAt === undefined) return whole
-    return Math.max(1, whole - (this.#clock.now() - this.#begunAt))
+    const { limit } = this
+    if (this.#begunAt === undefined) return limit
+    return Math.max(1, limit - (this.#clock.now() - this.#begunAt))
   }
 }

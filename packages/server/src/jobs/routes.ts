@@ -47,7 +47,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
   const listed = Array.from(jobs.values(), describeJob)
   return [
     route(listJobs, () => ({ jobs: listed })),
-    route(submitJob, (call) => submit(call, options, sending), {
+    route(submitJob, (call) => nameLimit(call, submit(call, options, sending)), {
       bodyLimit,
       isUnparsed: true,
       door: (call) => {
@@ -64,7 +64,7 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
         // A limit that is not one is refused, whatever the answer would be.
         void call.deadline
         const known = service.results.tryRead(params.handle, params.index, caller.tenant)
-        if (known === undefined) return fetchLater(call, service, sending)
+        if (known === undefined) return nameLimit(call, fetchLater(call, service, sending))
         return sendAnswer(call, known, sending)
       },
       { ownedBy, tenancy: 'handler' },
@@ -105,6 +105,17 @@ async function fetchLater(call: Call<typeof fetchResult>, service: JobService, s
   const { params, query } = call
   const asking = askingOf(call, query.wait)
   return sendAnswer(call, await service.results.read(params.handle, params.index, asking), sending)
+}
+
+/** A request that ran out of time names the time that it had in all, not what was left of it for its last wait. */
+async function nameLimit<T>(call: Call, answered: Promise<T>): Promise<T> {
+  try {
+    return await answered
+  } catch (error) {
+    if (!isError(error, 'HDL_TIMEOUT') || call.deadline > 1 || error.details.limit > call.limit)
+      throw error
+    throw new HeddleError('HDL_TIMEOUT', { ...error.details, limit: call.limit })
+  }
 }
 
 /** Who asks, for as long as it has. */
