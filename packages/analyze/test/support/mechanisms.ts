@@ -47,7 +47,7 @@ export const styles = ['await', 'then', 'callback', 'named callback'] as const
 export type Style = (typeof styles)[number]
 
 /** Functions take a callback as their last argument. */
-export function isCallbackStyle(style: Style): boolean {
+function isCallbackStyle(style: Style): boolean {
   return style === 'callback' || style === 'named callback'
 }
 

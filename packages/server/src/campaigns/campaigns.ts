@@ -178,7 +178,8 @@ export class Campaigns implements ShardRole {
     }
     await committer.write(grant, campaignRemoved(id))
     if (campaign !== undefined) campaigns.delete(campaign)
-    this.#campaigns.delete(id)
+    // Read anew from the store, it would be another.
+    if (this.#campaigns.get(id) === campaign) this.#campaigns.delete(id)
     return leases
   }
 

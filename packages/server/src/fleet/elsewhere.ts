@@ -27,7 +27,7 @@ const answerWithin = 3_000
 /** Kinds of workers that are remembered as without work, for each server. */
 const mostKinds = 10_000
 /** Milliseconds until the next beat of a lease whose owner is not known. */
-const beatAgain = 5_000
+export const beatAgain = 5_000
 
 export interface BeatLease {
   readonly lease: string

@@ -1,7 +1,7 @@
 /**
  * The fleet of one server: workers, their claims and their leases. Rules L1 to L12 and W1 to W6: docs/design/fleet.md.
  */
-import { HeddleError } from '@heddle/core'
+import { HeddleError, isError } from '@heddle/core'
 import type { ErrorRecord, Kernel, StopOptions } from '@heddle/core/lowlevel'
 import type { Campaign } from '../campaigns/campaign.ts'
 import type { Campaigns } from '../campaigns/campaigns.ts'
@@ -455,8 +455,22 @@ export class Fleet {
     }
   }
 
+  /**
+   * Whether this server can say that a lease has ended: it owns the shard, and has read its leases. A beat is also sent on to a server
+   * that was started again at the address of an owner that died.
+   */
+  answersFor(lease: string): boolean {
+    try {
+      this.#checkOwner({ lease })
+      return true
+    } catch (error) {
+      if (isError(error, 'HDL_NOT_OWNER')) return false
+      throw error
+    }
+  }
+
   /** L12: a server that is not sure of the shard says so, and the worker asks again. */
-  #checkOwner({ lease }: LeaseCall): void {
+  #checkOwner({ lease }: Pick<LeaseCall, 'lease'>): void {
     const work = lease.slice(0, lease.lastIndexOf('.'))
     if (work.startsWith('j-')) this.#jobs?.checkOwner(work)
     else this.#campaigns?.checkOwner(work)

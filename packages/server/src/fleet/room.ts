@@ -40,6 +40,7 @@ import { BlockWatch } from './block-watch.ts'
 import { FleetJobs } from './fleet-jobs.ts'
 import { Fleet, campaignOf, isCampaign } from './fleet.ts'
 import {
+  beatAgain,
   Elsewhere,
   askEvery,
   hasNews,
@@ -310,7 +311,9 @@ function beatLeases(
       if (fraction !== undefined && held !== undefined) jobs.progress(held, fraction, text)
     } catch (error) {
       if (!isError(error, 'HDL_LEASE_ENDED')) throw error
-      lost.push({ lease, reason: error.details.reason })
+      // E2
+      if (!fleet.answersFor(lease)) next = Math.min(next, beatAgain)
+      else lost.push({ lease, reason: error.details.reason })
     }
   }
   return { lost, stop: fleet.stopsOf(worker, owner), next_beat_ms: next }
