@@ -178,7 +178,7 @@ export class Campaigns implements ShardRole {
     }
     await committer.write(grant, campaignRemoved(id))
     if (campaign !== undefined) campaigns.delete(campaign)
-    // Read anew from the store, it would be another.
+    // After a take-over it is another object, read from the store.
     if (this.#campaigns.get(id) === campaign) this.#campaigns.delete(id)
     return leases
   }
