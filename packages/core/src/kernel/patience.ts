@@ -79,7 +79,9 @@ export class Patience implements Disposable {
       const reason: unknown = signal.reason
       return isError(reason, 'HDL_TIMEOUT') ? reason : cancelled(this.what, reason)
     }
-    return this.left <= 0 ? this.timeout() : error
+    // A timer may fire a fraction of a millisecond early.
+    const isOver = this.left <= 0 || this.#bound?.signal.aborted === true
+    return isOver ? this.timeout() : error
   }
 
   /**

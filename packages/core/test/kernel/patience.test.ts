@@ -64,3 +64,21 @@ test('its bounded signal follows the signal, and a disposed one leaves no timer'
   assert.equal(clock.pending, 0)
   assert.equal(new Patience('work', clock, { deadline: 0 }).bounded.aborted, true)
 })
+
+test('a timer that fires a moment early: the error is that of the deadline', () => {
+  const virtual = new VirtualClock()
+  let fire: (() => void) | undefined
+  const clock = {
+    now: () => virtual.now(),
+    wallTime: () => virtual.wallTime(),
+    setTimer: (_delay: number, call: () => void) => {
+      fire = call
+      return { cancel: () => undefined }
+    },
+  }
+  using patience = new Patience('Reading', clock as never, { deadline: 50 })
+  const { bounded } = patience
+  fire?.()
+  assert.ok(bounded.aborted && patience.left > 0)
+  assert.ok(isError(patience.errorOf(new Error('it was ended')), 'HDL_TIMEOUT'))
+})
