@@ -63,7 +63,7 @@ export function openArtifactsRoom(options: ArtifactsRoomOptions): Room {
   const checkComputation = async (handle: string, call: AnyCall): Promise<void> => {
     const answer = await cluster?.forwarding.askOwner(handle, call, `/artifacts/${handle}`)
     if (answer === undefined) {
-      if (await jobs.mayRead(handle, call.caller.tenant)) return
+      if (await jobs.mayRead(handle, call.caller.tenant, call)) return
     } else if (answer.status === 200) return
     else if (answer.status !== 404) throw busyOwner(handle)
     throw new HeddleError('HDL_UNKNOWN_RUN', { run: handle, address: journal.address })

@@ -121,13 +121,17 @@ export class Computations {
   /**
    * Runs a computation that was set aside again, as if it had never been interrupted.
    *
-   * *Cancellation*: none: it waits for the store.
+   * *Cancellation*: the signal and the deadline end the wait for the open jobs after a take-over; the write is waited for.
    * @param tenant Undefined for any.
    * @throws `HDL_UNKNOWN_RESULT` when nothing of this handle was set aside; `HDL_GONE` when no job here has its
    * version.
    */
-  async retry(handle: string, tenant: string | undefined): Promise<void> {
-    await this.#state.options.ledger.waitKnown(handle)
+  async retry(
+    handle: string,
+    tenant: string | undefined,
+    options: WaitOptions = {},
+  ): Promise<void> {
+    await this.#state.options.ledger.waitKnown(handle, options)
     const aside = findAside(
       this.#state,
       handle,

@@ -1,6 +1,7 @@
 /** Results by their handle: of a computation under way, of the store, or of a job in the backlog. */
 import type { Context } from '@opentelemetry/api'
 import { HeddleError, isError } from '@heddle/core'
+import type { WaitOptions } from '@heddle/core/lowlevel'
 import { commonTenant } from '../http/caller.ts'
 import type { Listed } from './backlog.ts'
 import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
@@ -79,11 +80,11 @@ export class Results {
    * Whether a tenant may read what belongs to a computation: its results, and the files that its jobs leave. False for a handle
    * that is not known here.
    *
-   * *Cancellation*: none: it waits for the store.
+   * *Cancellation*: the signal and the deadline end the wait for the open jobs after a take-over.
    */
-  async mayRead(handle: string, tenant: string): Promise<boolean> {
+  async mayRead(handle: string, tenant: string, limits: WaitOptions = {}): Promise<boolean> {
     const { options, works, backlog, failures } = this.#state
-    await options.ledger.waitKnown(handle)
+    await options.ledger.waitKnown(handle, limits)
     const known = works.get(handle) ?? backlog.find(handle) ?? failures.get(handle)
     if (known !== undefined) return mayRead(this.#state, handle, known.tenant, tenant)
     if (options.jobs.get(jobOfHandle(handle) ?? '') === undefined) return false

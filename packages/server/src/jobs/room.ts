@@ -7,6 +7,7 @@ import {
   openCache,
   shardOf,
   type CacheTier,
+  type WaitOptions,
 } from '@heddle/core/lowlevel'
 import type { PlacedContext } from '../http/context.ts'
 import { usualLoopBody } from '../http/parse-json.ts'
@@ -26,7 +27,7 @@ export interface JobsRoom extends Room {
   readonly jobs: readonly string[]
   stats(): ServiceStats
   /** See Results.mayRead(). */
-  mayRead(handle: string, tenant: string): Promise<boolean>
+  mayRead(handle: string, tenant: string, options?: WaitOptions): Promise<boolean>
   /** Milliseconds after which a client that is refused now should come back. */
   retryAfter(): number
   /** The process ends by an error that one of the running jobs may have caused. */
@@ -170,7 +171,7 @@ export async function openJobsRoom(
     // A refused request needs room in both stages.
     retryAfter: () => Math.max(prepare.retryAfter(), items.retryAfter()),
     blameRunning: () => ledger.acknowledged.blameRunning(),
-    mayRead: (handle, tenant) => service.results.mayRead(handle, tenant),
+    mayRead: (handle, tenant, options) => service.results.mayRead(handle, tenant, options),
     metrics: () => jobMetrics(service.stats(), service.timings()),
     health: () => healthOf(service.stats()),
     *notReady() {

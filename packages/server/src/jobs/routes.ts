@@ -84,8 +84,8 @@ export function jobRoutes(options: JobRoutesOptions): readonly Route[] {
     ),
     route(
       retryComputation,
-      async ({ params: { handle }, caller }) => {
-        await service.computations.retry(handle, tenantsOf(caller))
+      async ({ params: { handle }, caller, signal, deadline }) => {
+        await service.computations.retry(handle, tenantsOf(caller), { signal, deadline })
         return { handle, state: 'retried' as const }
       },
       { ownedBy, tenancy: 'handler' },
