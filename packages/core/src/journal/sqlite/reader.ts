@@ -41,6 +41,7 @@ import { elapsedOf, entryOf, historyColumns, Kind, nodesOf, type HistoryRow } fr
 import { returnArrays } from './return-arrays.ts'
 import { Remembered } from '../remembered.ts'
 import { versionOf } from './open-database.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import { hasFailures, versionWithKeys, versionWithParts, versionWithWriters } from './schema.ts'
 import { isSessionAlive, type SessionRow } from './session-lock.ts'
 
@@ -103,6 +104,7 @@ interface RowRange {
 
 export class JournalReader {
   readonly #database: DatabaseSync
+  readonly #statements: PreparedStatements
   readonly #data: ReaderData
   readonly #pause: () => Promise<void>
   readonly #version: number
@@ -117,6 +119,7 @@ export class JournalReader {
   /** `pause` lets other questions be answered between the pages of one. */
   constructor(database: DatabaseSync, data: ReaderData, pause: () => Promise<void>) {
     this.#database = database
+    this.#statements = new PreparedStatements(database)
     this.#data = data
     this.#pause = pause
     this.#version = versionOf(database)
@@ -422,7 +425,7 @@ export class JournalReader {
 
   #valueBytes(run: number, after: number, upTo: number): number {
     let bytes = 0
-    const values = this.#database.prepare(
+    const values = this.#statements.get(
       `SELECT CASE typeof(value) WHEN 'text' THEN value ELSE length(value) END AS size
       FROM history JOIN result USING (position)
       WHERE run = ? AND position > ? AND position <= ? AND kind IN (${Kind.success}, ${Kind.part})`,
@@ -510,7 +513,7 @@ export class JournalReader {
 
   /** Parameters: run, after, up to, how many. */
   #rows(filter = ''): StatementSync {
-    const statement = this.#database.prepare(
+    const statement = this.#statements.get(
       `SELECT ${historyColumns} FROM history
       WHERE run = ? AND position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
     )
@@ -518,7 +521,7 @@ export class JournalReader {
   }
 
   #all<T>(sql: string, ...parameters: SQLInputValue[]): T[] {
-    return this.#database.prepare(sql).all(...parameters) as T[]
+    return this.#statements.get(sql).all(...parameters) as T[]
   }
 }
 

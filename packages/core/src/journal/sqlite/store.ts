@@ -38,6 +38,7 @@ import {
   type WriterChange,
 } from './messages.ts'
 import { keptLog } from './open-database.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import { Kind, nodesOf } from '../rows.ts'
 import { returnArrays } from './return-arrays.ts'
 import { isSessionAlive, removeSessionLock, type SessionRow } from './session-lock.ts'
@@ -147,7 +148,7 @@ export class JournalStore {
   readonly #dataVersion: StatementSync
   readonly #history: Insert
   readonly #result: Insert
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements: PreparedStatements
   readonly #counting: Counting[] = []
   /** The runs that this session writes, and those that were taken from it. */
   readonly #held = new Set<number>()
@@ -169,6 +170,7 @@ export class JournalStore {
   constructor(database: DatabaseSync, by: SessionStart) {
     this.#database = database
     this.#file = by.file
+    this.#statements = new PreparedStatements(database)
     // Waits are ours: SQLite sleeps up to 100 ms between two tries.
     database.exec('PRAGMA busy_timeout = 0')
     const prepare = (sql: string): StatementSync => database.prepare(sql)
@@ -570,12 +572,7 @@ export class JournalStore {
   }
 
   #prepared(sql: string): StatementSync {
-    let statement = this.#statements.get(sql)
-    if (statement === undefined) {
-      statement = this.#database.prepare(sql)
-      this.#statements.set(sql, statement)
-    }
-    return statement
+    return this.#statements.get(sql)
   }
 
   #countLater(run: number): void {
