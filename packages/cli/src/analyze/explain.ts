@@ -7,7 +7,7 @@ import {
   type TextOptions,
 } from '@heddle/analyze'
 import { HeddleError } from '@heddle/core'
-import type { Line } from '../view/line.ts'
+import type { Line } from '../text/line.ts'
 
 /**
  * The page of a rule, or the list of all.

@@ -11,8 +11,8 @@ import {
   type Report,
   type TextOptions,
 } from '@heddle/analyze'
-import { paint, type Line } from '../view/line.ts'
-import { printable, truncate, widthOf } from '../view/text.ts'
+import { paint, type Line } from '../text/line.ts'
+import { printable, truncate, widthOf } from '../text/terminal-text.ts'
 import type { Format } from './choices.ts'
 
 export interface RenderOptions {

@@ -5,7 +5,7 @@ import { Output } from '../output/output.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { errorLines } from '../output/report-error.ts'
 import { chooseView } from '../terminal/capabilities.ts'
-import { paint, type Line } from '../view/line.ts'
+import { paint, type Line } from '../text/line.ts'
 import { painted, textOptions } from './render.ts'
 import type { AnalyzeFlags } from './settings.ts'
 

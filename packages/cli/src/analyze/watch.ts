@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { count, watchAnalysis, type ChangeBatch, type Selection } from '@heddle/analyze'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { span } from '../view/line.ts'
+import { span } from '../text/line.ts'
 import type { Session } from './session.ts'
 import type { Surface } from './surface.ts'
 

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import type { PrintPlanFlags } from '../release/plan.ts'
 import type { PlanSource } from '../release/choices.ts'
-import { typedFlags, withReleaseFlags } from './release-flags.ts'
+import { typedFlags, withReleaseFlags } from '../release/release-flags.ts'
 
 /** Flags that say which packages are meant, and where they go. */
 export interface PlanFlags {

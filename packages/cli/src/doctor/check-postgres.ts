@@ -1,6 +1,6 @@
 /** The checks of `heddle doctor --store postgres://…`. Nothing is changed in the database. */
 import { examinePostgres, type PostgresReport } from '@heddle/core/lowlevel'
-import { formatError } from '../view/format.ts'
+import { formatError } from '../text/format.ts'
 import type { Check } from './check.ts'
 
 /** Milliseconds. Leases go by the clock of the server alone; times in the journal are those of this machine. */

@@ -2,7 +2,7 @@
 import { access, constants, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { formatError } from '../view/format.ts'
+import { formatError } from '../text/format.ts'
 import type { Check } from './check.ts'
 
 /** The oldest TypeScript that the declarations of our packages are tested with. */

@@ -4,7 +4,7 @@ import os from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { LoopWatch, openJournal } from '@heddle/core/lowlevel'
 import { chooseView, type Surroundings } from '../terminal/capabilities.ts'
-import { formatError, plural } from '../view/format.ts'
+import { formatError, plural } from '../text/format.ts'
 import type { Check } from './check.ts'
 
 /** What package.json asks for under `engines`. */

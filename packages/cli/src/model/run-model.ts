@@ -14,8 +14,8 @@
  *      sub-graph. It is shown as suspended again when all that is left of it sleeps or waits for signals.
  */
 import type { Graph, Job, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
-import { printable, printableLines } from '../view/text.ts'
-import { formatErrorWithCause } from '../view/format.ts'
+import { printable, printableLines } from '../text/terminal-text.ts'
+import { formatErrorWithCause } from '../text/format.ts'
 import { Backlog } from './backlog.ts'
 import { Ring } from './ring.ts'
 

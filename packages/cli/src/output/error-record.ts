@@ -1,5 +1,5 @@
 import { errorBounds } from '@heddle/core/lowlevel'
-import { formatError } from '../view/format.ts'
+import { formatError } from '../text/format.ts'
 import { remedyFor } from './system-error.ts'
 
 /** An error as programs read it. */

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeCollection, type LoopGap } from '@heddle/core/lowlevel'
-import { printable } from '../view/text.ts'
-import { isOurs } from './frames.ts'
+import { printable } from '../text/terminal-text.ts'
+import { isOurs } from './own-frames.ts'
 
 /** Who held up the event loop, in one printable line, with files as seen from the current folder. */
 export function describeGap(gap: LoopGap): string {

@@ -17,8 +17,8 @@ import {
   formatRemaining,
   formatTime,
   plural,
-} from '../view/format.ts'
-import { printable, printableLines } from '../view/text.ts'
+} from '../text/format.ts'
+import { printable, printableLines } from '../text/terminal-text.ts'
 import { describeGap } from './gap.ts'
 import type { Output } from './output.ts'
 import type { Reporter, RunPlan } from './reporter.ts'

@@ -3,10 +3,10 @@
  * success is not worth a line: `--quiet`.
  */
 import type { RunEvent } from '@heddle/core'
-import { formatErrorWithCause } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
-import { stateStyles, type Symbols } from '../view/symbols.ts'
-import { printable, printableLines } from '../view/text.ts'
+import { formatErrorWithCause } from '../text/format.ts'
+import { span, type Line } from '../text/line.ts'
+import { stateStyles, type Symbols } from '../text/symbols.ts'
+import { printable, printableLines } from '../text/terminal-text.ts'
 import type { Reporter } from './reporter.ts'
 
 export class QuietReporter implements Reporter {

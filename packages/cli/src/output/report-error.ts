@@ -1,9 +1,9 @@
 /** An error that ended a command, for people. */
 import { HeddleError, isError } from '@heddle/core'
-import { formatError } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
-import { printable, printableLines } from '../view/text.ts'
-import { locate } from '../run/location.ts'
+import { formatError } from '../text/format.ts'
+import { span, type Line } from '../text/line.ts'
+import { printable, printableLines } from '../text/terminal-text.ts'
+import { locate } from './error-location.ts'
 import { hasUserFrame, remedyFor } from './system-error.ts'
 
 const indent = ' '.repeat('heddle: '.length)

@@ -1,13 +1,13 @@
 /** The summary that stays on the screen after a run. */
 import { isError, type CriticalPath, type GraphResult } from '@heddle/core'
 import type { GapNotice } from '../view/viewport.ts'
-import { formatCount, formatDuration, formatError, plural } from '../view/format.ts'
-import { command, span, type Line, type Span, type Style } from '../view/line.ts'
-import type { Symbols } from '../view/symbols.ts'
-import { stateStyles } from '../view/symbols.ts'
-import { printable, printableLines } from '../view/text.ts'
+import { formatCount, formatDuration, formatError, plural } from '../text/format.ts'
+import { command, span, type Line, type Span, type Style } from '../text/line.ts'
+import type { Symbols } from '../text/symbols.ts'
+import { stateStyles } from '../text/symbols.ts'
+import { printable, printableLines } from '../text/terminal-text.ts'
 import type { FailedElements } from './failed-elements.ts'
-import { isOurs } from './frames.ts'
+import { isOurs } from './own-frames.ts'
 import { shortenPaths } from './gap.ts'
 
 export interface SummaryInput {

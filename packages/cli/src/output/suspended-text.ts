@@ -1,6 +1,6 @@
 /** The wait of a suspended job, in the words of the scheduler and the time of this machine. */
 import type { Explanation } from '@heddle/core'
-import { formatDateTime } from '../runs/times.ts'
+import { formatDateTime } from '../text/times.ts'
 
 /** The scheduler writes times in UTC; all other times that people see are local. */
 export function suspendedText(explanation: Explanation): string {

@@ -1,5 +1,5 @@
 /** Errors of the file system that a command met: what to do about them. */
-import { isOurs } from './frames.ts'
+import { isOurs } from './own-frames.ts'
 
 const remedies: Readonly<Record<string, string>> = {
   EACCES: 'Make the folder writable for this user, or choose another place for the file.',

@@ -1,6 +1,6 @@
 import type { Graph, RunEvent } from '@heddle/core'
 import { partsOf } from '@heddle/release'
-import { plural } from '../view/format.ts'
+import { plural } from '../text/format.ts'
 
 /** How many packages of a release are done: all of their stages succeeded. */
 export class PackageCount {

@@ -8,7 +8,7 @@ import {
   releaseProblems,
   type ReleasePlan,
 } from '@heddle/release'
-import type { Typed } from '../commands/release-flags.ts'
+import type { Typed } from './release-flags.ts'
 import type { PlanFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { answering } from './answering.ts'

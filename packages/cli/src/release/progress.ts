@@ -7,8 +7,8 @@ import { partsOf } from '@heddle/release'
 import type { Clock } from '@heddle/core/lowlevel'
 import type { Output } from '../output/output.ts'
 import type { Reporter, RunPlan } from '../output/reporter.ts'
-import { formatError, formatTime } from '../view/format.ts'
-import { printableLines, printable } from '../view/text.ts'
+import { formatError, formatTime } from '../text/format.ts'
+import { printableLines, printable } from '../text/terminal-text.ts'
 import { PackageCount } from './package-count.ts'
 
 export class ProgressReporter implements Reporter {

@@ -6,10 +6,10 @@ import {
   type ReleaseOutcome,
   type ReleaseReport,
 } from '@heddle/release'
-import { formatDuration, plural } from '../view/format.ts'
-import { span, type Line, type Style } from '../view/line.ts'
-import type { Symbols } from '../view/symbols.ts'
-import { printable, printableLines } from '../view/text.ts'
+import { formatDuration, plural } from '../text/format.ts'
+import { span, type Line, type Style } from '../text/line.ts'
+import type { Symbols } from '../text/symbols.ts'
+import { printable, printableLines } from '../text/terminal-text.ts'
 import { stageTable } from './stage-table.ts'
 
 const outcomeWords: Readonly<Record<ReleaseOutcome, string>> = {

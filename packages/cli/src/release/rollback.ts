@@ -10,14 +10,14 @@ import {
   type RollbackPlan,
   type RollbackStep,
 } from '@heddle/release'
-import type { Typed } from '../commands/release-flags.ts'
+import type { Typed } from './release-flags.ts'
 import type { RollbackFlags } from '../commands/release.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { errorLines } from '../output/report-error.ts'
-import { plural } from '../view/format.ts'
-import { span } from '../view/line.ts'
-import { printable } from '../view/text.ts'
+import { plural } from '../text/format.ts'
+import { span } from '../text/line.ts'
+import { printable } from '../text/terminal-text.ts'
 import { answering } from './answering.ts'
 import { registriesFor } from './plan-source.ts'
 

@@ -1,8 +1,8 @@
 /** How long each stage of each package took, as a table for people. */
 import type { PackageReport } from '@heddle/release'
-import { formatDuration } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
-import { printable } from '../view/text.ts'
+import { formatDuration } from '../text/format.ts'
+import { span, type Line } from '../text/line.ts'
+import { printable } from '../text/terminal-text.ts'
 
 /** Stages that take time of their own. */
 const shown = ['build', 'pack', 'upload', 'visible', 'verify', 'smoke', 'tag', 'notes'] as const

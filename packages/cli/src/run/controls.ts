@@ -24,7 +24,7 @@ import {
   type KeyListener,
 } from '@heddle/core/lowlevel'
 import type { Reporter } from '../output/reporter.ts'
-import { plural } from '../view/format.ts'
+import { plural } from '../text/format.ts'
 
 export interface ControlOptions {
   /** Ends the process at once with this code. */

@@ -1,6 +1,6 @@
 /** A graph as text that other programs draw: `--graph mermaid|dot|json`. */
 import type { Graph, GraphNode } from '@heddle/core'
-import { printable } from '../view/text.ts'
+import { printable } from '../text/terminal-text.ts'
 
 export const graphFormats = ['mermaid', 'dot', 'json'] as const
 export type GraphFormat = (typeof graphFormats)[number]

@@ -2,10 +2,10 @@ import type { Graph } from '@heddle/core'
 import { exitCodes } from '../exit-codes.ts'
 import { Output } from '../output/output.ts'
 import { errorLines } from '../output/report-error.ts'
-import { paint } from '../view/line.ts'
+import { paint } from '../text/line.ts'
 import { drawGraph, type GraphFormat } from './draw-graph.ts'
 import { helpFor } from './hints.ts'
-import { loadGraph } from './load-graph.ts'
+import { loadGraph } from '../user-code/load-graph.ts'
 import type { RunSettings } from './settings.ts'
 
 /**

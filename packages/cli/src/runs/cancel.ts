@@ -3,8 +3,8 @@ import { outcomeOf } from '@heddle/core/lowlevel'
 import os from 'node:os'
 import { HeddleError } from '@heddle/core'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { span } from '../view/line.ts'
-import { findNamedRun } from './find-named-run.ts'
+import { span } from '../text/line.ts'
+import { findNamedRun } from '../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 
 export interface CancelSettings extends JournalCommandSettings {

@@ -3,8 +3,8 @@ import { HeddleError } from '@heddle/core'
 import { copyRuns as copy, openJournal, type CopyReport } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { shortenPaths } from '../output/gap.ts'
-import { formatBytes, plural } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
+import { formatBytes, plural } from '../text/format.ts'
+import { span, type Line } from '../text/line.ts'
 import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 
 export interface CopySettings extends Omit<JournalCommandSettings, 'journal'> {

@@ -1,9 +1,9 @@
 /** The rows of a run: the points that `--at` can go to. */
 import { type HistoryEntry, type Journal, type RunRecord } from '@heddle/core/lowlevel'
-import { formatDuration, plural } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
-import { stateStyles } from '../view/symbols.ts'
-import { printable, printableLines } from '../view/text.ts'
+import { formatDuration, plural } from '../text/format.ts'
+import { span, type Line } from '../text/line.ts'
+import { stateStyles } from '../text/symbols.ts'
+import { printable, printableLines } from '../text/terminal-text.ts'
 import { sinceStart, type ShowInput } from './show-view.ts'
 import { table } from './table.ts'
 

@@ -1,14 +1,14 @@
 /** `heddle runs list`: runs, newest first. */
 import { type Journal, outcomeOf, type RunSummary } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { formatAge, formatDuration } from '../view/format.ts'
-import { command, fit, span, textOf, type Line } from '../view/line.ts'
-import { printable, truncate, widthOf } from '../view/text.ts'
+import { formatAge, formatDuration } from '../text/format.ts'
+import { command, fit, span, textOf, type Line } from '../text/line.ts'
+import { printable, truncate, widthOf } from '../text/terminal-text.ts'
 import { withJournal, type JournalCommandSettings, type Surface } from './with-journal.ts'
 import { countsText, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
 import { resumeHint } from './resume-hint.ts'
 import { table, type Column } from './table.ts'
-import { formatAgo, formatDateTime } from './times.ts'
+import { formatAgo, formatDateTime } from '../text/times.ts'
 
 export interface ListSettings extends JournalCommandSettings {
   readonly state: StateChoice | undefined

@@ -1,6 +1,6 @@
 import { type NodeWord } from '@heddle/core/lowlevel'
-import type { Style } from '../view/line.ts'
-import { stateStyles, type Symbols } from '../view/symbols.ts'
+import type { Style } from '../text/line.ts'
+import { stateStyles, type Symbols } from '../text/symbols.ts'
 
 export function nodeSymbol(word: NodeWord, { states, warning }: Symbols): string {
   return word === 'interrupted' ? warning : states[word]

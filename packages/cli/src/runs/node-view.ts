@@ -8,9 +8,9 @@ import {
   quoteWord,
   runTime,
 } from '@heddle/core/lowlevel'
-import { formatDuration, plural } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
-import { printable } from '../view/text.ts'
+import { formatDuration, plural } from '../text/format.ts'
+import { span, type Line } from '../text/line.ts'
+import { printable } from '../text/terminal-text.ts'
 import { nodeStyle, nodeSymbol } from './node-state.ts'
 import { errorsOf, field, sinceStart, titleLine, type ShowInput } from './show-view.ts'
 import { table } from './table.ts'

@@ -1,9 +1,9 @@
 /** How a run ended, in one word: `finished` in the journal means only that nothing is left to do. */
 import type { NodeState } from '@heddle/core'
 import type { RunOutcome, RunSummary } from '@heddle/core/lowlevel'
-import { formatCount } from '../view/format.ts'
-import type { Style } from '../view/line.ts'
-import type { Symbols } from '../view/symbols.ts'
+import { formatCount } from '../text/format.ts'
+import type { Style } from '../text/line.ts'
+import type { Symbols } from '../text/symbols.ts'
 
 /** What `--state` takes. */
 export const stateChoices = [

@@ -2,8 +2,8 @@
 import { HeddleError } from '@heddle/core'
 import { outcomeOf, type PruneOptions, type PruneReport } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { formatBytes, plural } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
+import { formatBytes, plural } from '../text/format.ts'
+import { span, type Line } from '../text/line.ts'
 import { listLines } from './list.ts'
 import { withJournal, type JournalCommandSettings, type Surface } from './with-journal.ts'
 

@@ -5,7 +5,7 @@ import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { executeRun } from '../run/execute.ts'
 import { runWords } from '../run/resume-command.ts'
 import { titleOf, type RunSettings } from '../run/settings.ts'
-import { findNamedRun } from './find-named-run.ts'
+import { findNamedRun } from '../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 
 export interface RetrySettings extends JournalCommandSettings {

@@ -12,16 +12,16 @@ import {
   runTime,
 } from '@heddle/core/lowlevel'
 import { failureLines, pathText } from '../output/summary.ts'
-import { formatCount, formatDuration, plural } from '../view/format.ts'
-import { command, span, type Line, type Span } from '../view/line.ts'
-import { printable, printableLines, truncate } from '../view/text.ts'
+import { formatCount, formatDuration, plural } from '../text/format.ts'
+import { command, span, type Line, type Span } from '../text/line.ts'
+import { printable, printableLines, truncate } from '../text/terminal-text.ts'
 import type { Surface } from './with-journal.ts'
 import { nodeStyle, nodeSymbol } from './node-state.ts'
 import { isTrouble, notableNodes } from './notable.ts'
 import { countsText, outcomeStyles, outcomeSymbol } from './outcome.ts'
 import { resumeHint } from './resume-hint.ts'
 import { table } from './table.ts'
-import { formatAgo, formatDateTime } from './times.ts'
+import { formatAgo, formatDateTime } from '../text/times.ts'
 import { waitText } from './waits.ts'
 
 export interface ShowInput {

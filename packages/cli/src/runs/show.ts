@@ -16,7 +16,7 @@ import {
   toJsonText,
 } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { findNamedRun } from './find-named-run.ts'
+import { findNamedRun } from '../journal/find-named-run.ts'
 import { historyLines, readHistory } from './history-view.ts'
 import { withJournal, type JournalContext, type JournalCommandSettings } from './with-journal.ts'
 import { nodeLines } from './node-view.ts'

@@ -1,5 +1,5 @@
-import { fit, span, textOf, type Line, type Span } from '../view/line.ts'
-import { widthOf } from '../view/text.ts'
+import { fit, span, textOf, type Line, type Span } from '../text/line.ts'
+import { widthOf } from '../text/terminal-text.ts'
 import type { Surface } from './with-journal.ts'
 
 export interface Column {

@@ -1,8 +1,8 @@
 /** The waits of suspended jobs in a recorded run. */
 import type { NodeSnapshot } from '@heddle/core/lowlevel'
-import { formatCount } from '../view/format.ts'
-import { printable } from '../view/text.ts'
-import { formatDateTime } from './times.ts'
+import { formatCount } from '../text/format.ts'
+import { printable } from '../text/terminal-text.ts'
+import { formatDateTime } from '../text/times.ts'
 
 const signalsShown = 5
 

@@ -14,11 +14,11 @@ import { shortenPaths } from '../output/gap.ts'
 import { Output } from '../output/output.ts'
 import { errorLines } from '../output/report-error.ts'
 import { helpForUnreadable } from '../run/hints.ts'
-import { defaultJournal } from '../run/journal.ts'
+import { defaultJournal } from '../journal/open-journal.ts'
 import { chooseView } from '../terminal/capabilities.ts'
-import { paint, type Line } from '../view/line.ts'
-import { asciiSymbols, unicodeSymbols, type Symbols } from '../view/symbols.ts'
-import { wrapAll } from '../view/wrap.ts'
+import { paint, type Line } from '../text/line.ts'
+import { asciiSymbols, unicodeSymbols, type Symbols } from '../text/symbols.ts'
+import { wrapAll } from '../text/wrap.ts'
 import {
   asciiTimelineSymbols,
   unicodeTimelineSymbols,

@@ -3,7 +3,7 @@ import { CallError, connect, type Client } from '@heddle/server/client'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { Output } from '../output/output.ts'
-import { printable } from '../view/text.ts'
+import { printable } from '../text/terminal-text.ts'
 
 export interface ServerSettings {
   readonly server: string

@@ -7,7 +7,7 @@ import { checkOptions, checkText, describe, type OptionNames } from '@heddle/cor
 import type { ServerConfig, ServerLimits } from '@heddle/server'
 import { parseDuration } from '../arguments/duration.ts'
 import { parseBytes } from '../arguments/size.ts'
-import { loadModule } from '../run/load-module.ts'
+import { loadModule } from '../user-code/load-module.ts'
 
 /** Read from the current folder when one is there and none is named. */
 export const configNames = [

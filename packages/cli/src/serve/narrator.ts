@@ -5,9 +5,9 @@ import { shortenPaths } from '../output/gap.ts'
 import { errorRecord } from '../output/error-record.ts'
 import type { Printer } from '../output/printer.ts'
 import { errorLines } from '../output/report-error.ts'
-import { formatDuration, formatTime, plural } from '../view/format.ts'
-import { span, type Line, type Style } from '../view/line.ts'
-import { printable } from '../view/text.ts'
+import { formatDuration, formatTime, plural } from '../text/format.ts'
+import { span, type Line, type Style } from '../text/line.ts'
+import { printable } from '../text/terminal-text.ts'
 
 /** What is under way when a server begins to drain. */
 export type Remaining = Pick<ServerStats, 'works' | 'registry'>

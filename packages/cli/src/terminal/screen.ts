@@ -21,7 +21,7 @@
  * region again; its rows are computed as terminals that reflow do it. Parts of a region that were
  * pushed out of a window that got lower stay in the scrollback.
  */
-import { rowsOf, widthOf } from '../view/text.ts'
+import { rowsOf, widthOf } from '../text/terminal-text.ts'
 
 /** Where a screen writes: `process.stdout` has it. */
 export interface ScreenOutput {

@@ -1,7 +1,7 @@
 /** `heddle tokens`: programs that may use a server. */
 import type { TokenScope } from '@heddle/server'
 import { commandLine, withPeople, type PeopleSettings } from '../users/with-people.ts'
-import { printable } from '../view/text.ts'
+import { printable } from '../text/terminal-text.ts'
 
 export interface AddTokenSettings extends PeopleSettings {
   readonly name: string

@@ -10,8 +10,8 @@ import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { Printer } from '../output/printer.ts'
 import { errorLines } from '../output/report-error.ts'
-import { defaultJournal, makeDefaultFolder } from '../run/journal.ts'
-import { span } from '../view/line.ts'
+import { defaultJournal, makeDefaultFolder } from '../journal/open-journal.ts'
+import { span } from '../text/line.ts'
 import { findSite } from './find-site.ts'
 
 export interface UiSettings {

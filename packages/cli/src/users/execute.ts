@@ -2,7 +2,7 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import { printable } from '../view/text.ts'
+import { printable } from '../text/terminal-text.ts'
 import { commandLine, withPeople, type PeopleContext, type PeopleSettings } from './with-people.ts'
 
 export type UserRole = 'viewer' | 'operator' | 'admin'

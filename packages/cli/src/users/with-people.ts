@@ -4,9 +4,9 @@ import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { Output } from '../output/output.ts'
 import { errorLines } from '../output/report-error.ts'
-import { makeDefaultFolder } from '../run/journal.ts'
+import { makeDefaultFolder } from '../journal/open-journal.ts'
 import { defaults } from '../serve/settings.ts'
-import { paint } from '../view/line.ts'
+import { paint } from '../text/line.ts'
 
 export interface PeopleSettings {
   /** Undefined for the default of `heddle serve`. */

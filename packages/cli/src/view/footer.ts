@@ -1,7 +1,7 @@
 import type { RunModel } from '../model/run-model.ts'
-import { formatDuration } from './format.ts'
-import { span, textOf, type Line, type Span } from './line.ts'
-import { widthOf } from './text.ts'
+import { formatDuration } from '../text/format.ts'
+import { span, textOf, type Line, type Span } from '../text/line.ts'
+import { widthOf } from '../text/terminal-text.ts'
 import type { UiState } from './ui-state.ts'
 import type { Viewport } from './viewport.ts'
 

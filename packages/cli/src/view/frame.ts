@@ -10,7 +10,7 @@
 import type { RunModel } from '../model/run-model.ts'
 import { asleepLine, gapLine, helpLines, keysLine, noticeLine } from './footer.ts'
 import { barLine, countsLine, titleLine } from './header.ts'
-import { fit, type Line } from './line.ts'
+import { fit, type Line } from '../text/line.ts'
 import { logLines } from './log-lines.ts'
 import { nodeLines } from './rows.ts'
 import type { UiState } from './ui-state.ts'

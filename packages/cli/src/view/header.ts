@@ -1,9 +1,9 @@
 import type { NodeState, RunState } from '@heddle/core'
 import type { RunModel } from '../model/run-model.ts'
-import { formatAge, formatCount, formatRate, formatRemaining } from './format.ts'
-import { span, spread, textOf, type Line, type Span, type Style } from './line.ts'
-import { stateStyles } from './symbols.ts'
-import { truncateStart, widthOf } from './text.ts'
+import { formatAge, formatCount, formatRate, formatRemaining } from '../text/format.ts'
+import { span, spread, textOf, type Line, type Span, type Style } from '../text/line.ts'
+import { stateStyles } from '../text/symbols.ts'
+import { truncateStart, widthOf } from '../text/terminal-text.ts'
 import type { Viewport } from './viewport.ts'
 
 const runStates: Readonly<Record<RunState, readonly [word: string, style: Style]>> = {

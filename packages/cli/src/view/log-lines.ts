@@ -1,5 +1,5 @@
 import type { RunModel } from '../model/run-model.ts'
-import { span, type Line } from './line.ts'
+import { span, type Line } from '../text/line.ts'
 
 /** The last things jobs said: at most `room` lines. */
 export function logLines(model: RunModel, room: number): Line[] {

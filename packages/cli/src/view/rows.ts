@@ -1,9 +1,9 @@
 /** Which nodes are shown, and one line for each. */
 import { groupFrom, type JobRow, type NodeRow, type RunModel } from '../model/run-model.ts'
-import { formatAge, formatCount, formatDuration, formatRunning, plural } from './format.ts'
-import { span, textOf, type Line, type Span } from './line.ts'
-import { stateStyles, type Symbols } from './symbols.ts'
-import { pad, truncate, truncateWords, widthOf } from './text.ts'
+import { formatAge, formatCount, formatDuration, formatRunning, plural } from '../text/format.ts'
+import { span, textOf, type Line, type Span } from '../text/line.ts'
+import { stateStyles, type Symbols } from '../text/symbols.ts'
+import { pad, truncate, truncateWords, widthOf } from '../text/terminal-text.ts'
 import type { Filter, UiState } from './ui-state.ts'
 import type { Viewport } from './viewport.ts'
 

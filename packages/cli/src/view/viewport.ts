@@ -1,5 +1,5 @@
 import type { NodeRow } from '../model/run-model.ts'
-import type { Symbols } from './symbols.ts'
+import type { Symbols } from '../text/symbols.ts'
 
 /** A gap of the event loop that is worth a line. */
 export interface GapNotice {

@@ -15,9 +15,9 @@ import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { Printer } from '../output/printer.ts'
 import { errorLines } from '../output/report-error.ts'
-import { loadModule } from '../run/load-module.ts'
+import { loadModule } from '../user-code/load-module.ts'
 import { Screen, painted } from '../terminal/screen.ts'
-import { fit, paint, span, textOf } from '../view/line.ts'
+import { fit, paint, span, textOf } from '../text/line.ts'
 import { WorkView } from './view.ts'
 
 export interface WorkSettings {

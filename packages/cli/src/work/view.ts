@@ -8,9 +8,9 @@
  *     idle         job render needs capability gpu
  */
 import type { WorkerEvent } from '@heddle/worker'
-import { formatAge, formatCount, formatRate, formatRunning, plural } from '../view/format.ts'
-import { span, type Line } from '../view/line.ts'
-import { printable } from '../view/text.ts'
+import { formatAge, formatCount, formatRate, formatRunning, plural } from '../text/format.ts'
+import { span, type Line } from '../text/line.ts'
+import { printable } from '../text/terminal-text.ts'
 
 interface RunningLease {
   readonly job: string

@@ -4,7 +4,7 @@ import test from 'node:test'
 import type { Run } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
 import { LiveReporter } from '../../src/output/live.ts'
-import { unicodeSymbols } from '../../src/view/symbols.ts'
+import { unicodeSymbols } from '../../src/text/symbols.ts'
 import { Emulator } from '../support/emulator.ts'
 import { node, planOf } from '../support/output.ts'
 

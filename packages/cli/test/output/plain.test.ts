@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { Scheduler } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
 import { PlainReporter } from '../../src/output/plain.ts'
-import { formatDateTime } from '../../src/runs/times.ts'
+import { formatDateTime } from '../../src/text/times.ts'
 import { Paper, node, planOf } from '../support/output.ts'
 
 const time = /^\d\d:\d\d:\d\d /

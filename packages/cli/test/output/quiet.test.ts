@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { QuietReporter } from '../../src/output/quiet.ts'
 import type { Reporter } from '../../src/output/reporter.ts'
-import { textOf } from '../../src/view/line.ts'
-import { unicodeSymbols } from '../../src/view/symbols.ts'
+import { textOf } from '../../src/text/line.ts'
+import { unicodeSymbols } from '../../src/text/symbols.ts'
 import { node } from '../support/output.ts'
 
 test('only failures and notices are printed, each in one printable line', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { HeddleError } from '@heddle/core'
 import { errorLines } from '../../src/output/report-error.ts'
-import { textOf } from '../../src/view/line.ts'
+import { textOf } from '../../src/text/line.ts'
 
 const show = (error: unknown, context?: string): string[] => errorLines(error, context).map(textOf)
 

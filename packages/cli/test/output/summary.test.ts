@@ -5,8 +5,8 @@ import { VirtualClock } from '@heddle/core/testing'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { failedElements } from '../../src/output/failed-elements.ts'
 import { failureLines, summaryLines, type SummaryInput } from '../../src/output/summary.ts'
-import { textOf } from '../../src/view/line.ts'
-import { unicodeSymbols } from '../../src/view/symbols.ts'
+import { textOf } from '../../src/text/line.ts'
+import { unicodeSymbols } from '../../src/text/symbols.ts'
 
 const path = { length: 0, path: [], slackOf: () => undefined }
 

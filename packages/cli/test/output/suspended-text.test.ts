@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { suspendedText } from '../../src/output/suspended-text.ts'
-import { formatDateTime } from '../../src/runs/times.ts'
+import { formatDateTime } from '../../src/text/times.ts'
 
 test('the time until which a job sleeps is local, as in `heddle runs`', () => {
   const until = Date.UTC(2026, 10, 21, 2, 46, 7)

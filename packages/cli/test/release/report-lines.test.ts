@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PackageReport, Problem, ReleaseReport } from '@heddle/release'
 import { reportLines, type Around } from '../../src/release/report-lines.ts'
-import { paint } from '../../src/view/line.ts'
-import { unicodeSymbols } from '../../src/view/symbols.ts'
+import { paint } from '../../src/text/line.ts'
+import { unicodeSymbols } from '../../src/text/symbols.ts'
 
 const packageReport = (more: Partial<PackageReport> = {}): PackageReport => ({
   name: 'a',

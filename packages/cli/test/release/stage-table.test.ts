@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PackageReport } from '@heddle/release'
 import { stageTable } from '../../src/release/stage-table.ts'
-import { paint } from '../../src/view/line.ts'
+import { paint } from '../../src/text/line.ts'
 
 const report = (name: string, stages: PackageReport['stages']): PackageReport => ({
   name,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { formatDuration } from '../../src/view/format.ts'
+import { formatDuration } from '../../src/text/format.ts'
 import { fixture, Program, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 

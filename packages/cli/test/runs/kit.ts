@@ -5,8 +5,8 @@ import {
   asciiTimelineSymbols,
   unicodeTimelineSymbols,
 } from '../../src/runs/timeline/timeline-symbols.ts'
-import { textOf, type Line } from '../../src/view/line.ts'
-import { asciiSymbols, unicodeSymbols } from '../../src/view/symbols.ts'
+import { textOf, type Line } from '../../src/text/line.ts'
+import { asciiSymbols, unicodeSymbols } from '../../src/text/symbols.ts'
 
 process.env['TZ'] = 'UTC'
 

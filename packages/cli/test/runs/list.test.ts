@@ -2,7 +2,7 @@ import { plainSurface, surfaceOf, text, picture, zero } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openJournal, type RunSummary } from '@heddle/core/lowlevel'
-import { textOf } from '../../src/view/line.ts'
+import { textOf } from '../../src/text/line.ts'
 import { listLines, selectRuns } from '../../src/runs/list.ts'
 
 function summary(more: Partial<RunSummary>): RunSummary {

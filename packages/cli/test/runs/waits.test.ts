@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDateTime } from '../../src/runs/times.ts'
+import { formatDateTime } from '../../src/text/times.ts'
 import { listNames, signalsOf, waitText } from '../../src/runs/waits.ts'
 
 const until = Date.UTC(2026, 10, 21, 2, 33, 55)

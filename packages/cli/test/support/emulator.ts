@@ -3,7 +3,7 @@
  *
  * Lines are kept as the program wrote them, so that a resize can wrap them again as terminals do.
  */
-import { widthOf } from '../../src/view/text.ts'
+import { widthOf } from '../../src/text/terminal-text.ts'
 
 /** One hard line: the text between two line feeds. */
 type HardLine = string[]

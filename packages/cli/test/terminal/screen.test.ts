@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { Screen, painted, type PaintedLine } from '../../src/terminal/screen.ts'
-import { truncate } from '../../src/view/text.ts'
+import { truncate } from '../../src/text/terminal-text.ts'
 import { Emulator } from '../support/emulator.ts'
 
 const lines = (...texts: string[]): PaintedLine[] => texts.map((text) => painted(text))

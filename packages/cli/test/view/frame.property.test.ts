@@ -5,9 +5,9 @@ import { Graph, job, type NodeState, type RunEvent, type RunState } from '@heddl
 import fc from 'fast-check'
 import { RunModel } from '../../src/model/run-model.ts'
 import { frame, tallest } from '../../src/view/frame.ts'
-import { paint, textOf } from '../../src/view/line.ts'
-import { asciiSymbols, unicodeSymbols } from '../../src/view/symbols.ts'
-import { printable, widthOf } from '../../src/view/text.ts'
+import { paint, textOf } from '../../src/text/line.ts'
+import { asciiSymbols, unicodeSymbols } from '../../src/text/symbols.ts'
+import { printable, widthOf } from '../../src/text/terminal-text.ts'
 import type { UiState } from '../../src/view/ui-state.ts'
 import type { Viewport } from '../../src/view/viewport.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { tallest } from '../../src/view/frame.ts'
-import { paint, textOf } from '../../src/view/line.ts'
-import { widthOf } from '../../src/view/text.ts'
+import { paint, textOf } from '../../src/text/line.ts'
+import { widthOf } from '../../src/text/terminal-text.ts'
 import { nodeCounts, screen, sizes } from './screens.ts'
 
 for (const nodes of nodeCounts) {

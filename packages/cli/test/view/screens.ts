@@ -5,8 +5,8 @@
 import { Graph, job, type NodeState, type RunEvent } from '@heddle/core'
 import { RunModel } from '../../src/model/run-model.ts'
 import { frame } from '../../src/view/frame.ts'
-import { paint, type Line } from '../../src/view/line.ts'
-import { asciiSymbols, unicodeSymbols } from '../../src/view/symbols.ts'
+import { paint, type Line } from '../../src/text/line.ts'
+import { asciiSymbols, unicodeSymbols } from '../../src/text/symbols.ts'
 import { firstUi } from '../../src/view/ui-state.ts'
 import type { WaitingNotice } from '../../src/view/viewport.ts'
 

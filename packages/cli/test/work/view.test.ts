@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textOf } from '../../src/view/line.ts'
+import { textOf } from '../../src/text/line.ts'
 import { WorkView } from '../../src/work/view.ts'
 
 function shown(view: WorkView, now: number, silence: number): string[] {

@@ -1,7 +1,7 @@
 /** `heddle runs compare`: slower nodes, faster nodes, and other differences. */
 import { compareRuns, isRegression, readRecord, type Side } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
-import { findNamedRun } from '../find-named-run.ts'
+import { findNamedRun } from '../../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings } from '../with-journal.ts'
 import { comparisonLines } from './view.ts'
 

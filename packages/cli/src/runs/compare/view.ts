@@ -9,14 +9,14 @@ import {
   noise,
   type Side,
 } from '@heddle/core/lowlevel'
-import { formatCount, formatDuration, plural } from '../../view/format.ts'
-import { span, type Line, type Style } from '../../view/line.ts'
-import { printable, truncate } from '../../view/text.ts'
+import { formatCount, formatDuration, plural } from '../../text/format.ts'
+import { span, type Line, type Style } from '../../text/line.ts'
+import { printable, truncate } from '../../text/terminal-text.ts'
 import type { Surface } from '../with-journal.ts'
 import { nodeStyle } from '../node-state.ts'
 import { outcomeStyles, outcomeSymbol } from '../outcome.ts'
 import { table } from '../table.ts'
-import { formatDateTime } from '../times.ts'
+import { formatDateTime } from '../../text/times.ts'
 
 type ComparisonSurface = Pick<Surface, 'symbols' | 'columns'>
 

@@ -4,9 +4,9 @@ import { HeddleError } from '@heddle/core'
 import { quoteWord, testOf } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { readVersion } from '../../version.ts'
-import { span } from '../../view/line.ts'
-import { plural } from '../../view/format.ts'
-import { findNamedRun } from '../find-named-run.ts'
+import { span } from '../../text/line.ts'
+import { plural } from '../../text/format.ts'
+import { findNamedRun } from '../../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings } from '../with-journal.ts'
 
 export interface ExportSettings extends JournalCommandSettings {

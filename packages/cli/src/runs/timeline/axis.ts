@@ -1,5 +1,5 @@
-import { formatDuration } from '../../view/format.ts'
-import { span, type Line } from '../../view/line.ts'
+import { formatDuration } from '../../text/format.ts'
+import { span, type Line } from '../../text/line.ts'
 import type { TimelineSymbols } from './timeline-symbols.ts'
 import type { Scale } from './scale.ts'
 

@@ -7,7 +7,7 @@
  *  B3  A column of a gap shows the gap, whatever waits there.
  */
 import { type Stretch, type TimelineRow, type TimeSpan } from '@heddle/core/lowlevel'
-import { span, type Line, type Span, type Style } from '../../view/line.ts'
+import { span, type Line, type Span, type Style } from '../../text/line.ts'
 import type { TimelineSymbols } from './timeline-symbols.ts'
 import type { Scale } from './scale.ts'
 

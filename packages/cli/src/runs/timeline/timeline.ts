@@ -7,10 +7,10 @@ import {
   timedNodes,
   timelineOf,
 } from '@heddle/core/lowlevel'
-import { formatDuration } from '../../view/format.ts'
-import { fit, span } from '../../view/line.ts'
+import { formatDuration } from '../../text/format.ts'
+import { fit, span } from '../../text/line.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
-import { findNamedRun } from '../find-named-run.ts'
+import { findNamedRun } from '../../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings } from '../with-journal.ts'
 import { titleLine } from '../show-view.ts'
 import { timelineLines } from './view.ts'

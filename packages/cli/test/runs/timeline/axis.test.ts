@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { asciiTimelineSymbols } from '../../../src/runs/timeline/timeline-symbols.ts'
 import { axisOf } from '../../../src/runs/timeline/axis.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
-import { textOf } from '../../../src/view/line.ts'
+import { textOf } from '../../../src/text/line.ts'
 
 function axis(length: number, columns: number, idle: { from: number; to: number }[] = []): string {
   return textOf(axisOf(makeScale(length, idle, columns), asciiTimelineSymbols))

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { asciiTimelineSymbols } from '../../../src/runs/timeline/timeline-symbols.ts'
 import { barOf, groupBarOf } from '../../../src/runs/timeline/bars.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
-import { textOf } from '../../../src/view/line.ts'
+import { textOf } from '../../../src/text/line.ts'
 
 function row(...spans: TimeSpan[]): TimelineRow {
   const state = 'succeeded' as const

@@ -15,8 +15,8 @@ import type { Surface } from '../../../src/runs/with-journal.ts'
 import { columnsOf } from '../../../src/runs/timeline/bars.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
 import { mostAtOnce, timelineLines, type TimelineInput } from '../../../src/runs/timeline/view.ts'
-import { textOf } from '../../../src/view/line.ts'
-import { widthOf } from '../../../src/view/text.ts'
+import { textOf } from '../../../src/text/line.ts'
+import { widthOf } from '../../../src/text/terminal-text.ts'
 
 async function inputOf(
   story: Story,

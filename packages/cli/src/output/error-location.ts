@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { isOurs } from '../output/frames.ts'
-import { shortenPaths } from '../output/gap.ts'
+import { isOurs } from './own-frames.ts'
+import { shortenPaths } from './gap.ts'
 
 /** Where in a module an error arose. */
 export interface Location {

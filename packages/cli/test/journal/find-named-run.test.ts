@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeddleError, isError } from '@heddle/core'
 import type { RunOverview, RunSummary } from '@heddle/core/lowlevel'
-import { findNamedRun } from '../../src/runs/find-named-run.ts'
+import { findNamedRun } from '../../src/journal/find-named-run.ts'
 
 const ids = ['20261116-080000-k3f9q2', '20261115-224501-bq77xz', '20261115-224400-k9d0gg']
 

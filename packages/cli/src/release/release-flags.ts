@@ -9,7 +9,7 @@
  */
 import { Option, type Command } from 'commander'
 import { parseDuration } from '../arguments/duration.ts'
-import { planSources, type PlanSource } from '../release/choices.ts'
+import { planSources, type PlanSource } from './choices.ts'
 import { parseCount } from '../run/settings.ts'
 
 export const releaseCommands = ['plan', 'version', 'publish', 'status', 'rollback'] as const

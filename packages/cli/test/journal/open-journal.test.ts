@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import os from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
-import { makeDefaultFolder } from '../../src/run/journal.ts'
+import { makeDefaultFolder } from '../../src/journal/open-journal.ts'
 
 test('the default folder keeps itself out of git, and its content is kept', async (t) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-journal-'))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { command, span, textOf, type Line } from '../../src/view/line.ts'
-import { widthOf } from '../../src/view/text.ts'
-import { wrap } from '../../src/view/wrap.ts'
+import { command, span, textOf, type Line } from '../../src/text/line.ts'
+import { widthOf } from '../../src/text/terminal-text.ts'
+import { wrap } from '../../src/text/wrap.ts'
 
 const texts = (line: Line, columns: number | undefined): string[] => wrap(line, columns).map(textOf)
 

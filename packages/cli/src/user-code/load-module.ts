@@ -4,8 +4,8 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HeddleError } from '@heddle/core'
 import { suggest } from '@heddle/core/lowlevel'
-import { formatError } from '../view/format.ts'
-import { locate } from './location.ts'
+import { formatError } from '../text/format.ts'
+import { locate } from '../output/error-location.ts'
 
 const extensions = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs']
 

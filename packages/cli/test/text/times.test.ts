@@ -1,7 +1,7 @@
-import { zero } from './kit.ts'
+import { zero } from '../runs/kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatAgo, formatDateTime } from '../../src/runs/times.ts'
+import { formatAgo, formatDateTime } from '../../src/text/times.ts'
 
 test('times of the past are formatted', () => {
   assert.equal(formatDateTime(zero), '2026-11-15 22:45:01')

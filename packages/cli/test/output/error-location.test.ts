@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import test from 'node:test'
-import { locate } from '../../src/run/location.ts'
+import { locate } from '../../src/output/error-location.ts'
 
 function withStack(stack: string): Error {
   return Object.assign(new Error('x'), { stack })

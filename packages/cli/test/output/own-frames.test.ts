@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { isOurs } from '../../src/output/frames.ts'
+import { isOurs } from '../../src/output/own-frames.ts'
 
 test('frames of this package and of the engine are ours, in a checkout and installed', () => {
   for (const file of [

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
-import { fit, paint, span, spread, textOf } from '../../src/view/line.ts'
-import { widthOf } from '../../src/view/text.ts'
+import { fit, paint, span, spread, textOf } from '../../src/text/line.ts'
+import { widthOf } from '../../src/text/terminal-text.ts'
 
 test('a line that fits is not touched; one that does not ends with an ellipsis', () => {
   const line = [span('ab', 'red'), span('cd'), span('')]

@@ -11,7 +11,7 @@ import {
   truncateStart,
   truncateWords,
   widthOf,
-} from '../../src/view/text.ts'
+} from '../../src/text/terminal-text.ts'
 
 test('sequences that move the cursor, clear the screen or set a title are removed', () => {
   assert.equal(printable('a\u001b[2J\u001b[Hb'), 'ab')

@@ -13,7 +13,7 @@ import {
   formatRunning,
   formatTime,
   plural,
-} from '../../src/view/format.ts'
+} from '../../src/text/format.ts'
 
 test('running times have tenths of a second up to a minute', () => {
   assert.deepEqual([0, 4_149, 12_400, 59_949, 59_950, 84_300].map(formatRunning), [

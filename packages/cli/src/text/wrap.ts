@@ -4,7 +4,7 @@
  */
 import type { Line, Span } from './line.ts'
 import { textOf } from './line.ts'
-import { widthOf } from './text.ts'
+import { widthOf } from './terminal-text.ts'
 
 /** Words of one line that stay together, with the blanks before them. */
 interface Unit {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { needsJournal } from '../../src/run/path-source.ts'
+import { needsJournal } from '../../src/user-code/path-source.ts'
 
 const fresh = { isRecorded: false, isResumed: false }
 const many = Array.from({ length: 20_001 }, (_, i) => `n${i}`)

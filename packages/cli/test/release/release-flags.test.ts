@@ -14,12 +14,12 @@ import {
   type FlagContext,
   type Idle,
   type ReleaseCommand,
-} from '../../src/commands/release-flags.ts'
+} from '../../src/release/release-flags.ts'
 import { releaseCommand } from '../../src/commands/release.ts'
 import { exitCodes } from '../../src/exit-codes.ts'
 import { answering } from '../../src/release/answering.ts'
 import { runProgram } from '../support/program.ts'
-import { FlowRepository } from '../release/flow-kit.ts'
+import { FlowRepository } from './flow-kit.ts'
 
 /** A registry that has nothing. */
 const empty = http.createServer((_, response) => {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { truncate, truncateWords, widthOf } from './text.ts'
+import { truncate, truncateWords, widthOf } from './terminal-text.ts'
 
 export type Style = Parameters<typeof styleText>[0]
 

@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { Graph, isError, type HeddleError } from '@heddle/core'
-import { loadGraph } from '../../src/run/load-graph.ts'
+import { loadGraph } from '../../src/user-code/load-graph.ts'
 import { fixture } from '../support/program.ts'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-load-'))
