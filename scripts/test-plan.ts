@@ -82,7 +82,7 @@ export const longFiles: Readonly<Record<string, number>> = {
   'packages/release/test/stages/release.own-workspace.test.ts': 39_000,
   'site/test/site.test.ts': 37_000,
   'bench/test/fleet.test.ts': 34_000,
-  'packages/cli/test/serve/execute.kill.test.ts': 33_000,
+  'packages/cli/test/serve/execute-serve.kill.test.ts': 33_000,
   'chaos/test/scenarios.test.ts': 33_000,
   'packages/ui/test/browser/run.test.ts': 30_000,
   'packages/cli/test/release/publish.test.ts': 28_000,

@@ -3,11 +3,11 @@
  * this file.
  */
 import { Command, CommanderError } from 'commander'
-import { commands, type CommandContext } from './commands/table.ts'
+import { commands, type CommandContext } from './command-table.ts'
 import { exitCodes } from './exit-codes.ts'
 import { describeMissing, missingPackage } from './optional-package.ts'
 import { guardOutputs } from './output/lost-output.ts'
-import { readVersion } from './version.ts'
+import { readVersion } from './own-version.ts'
 
 /** Only the command that is called is loaded; of the others the help needs one line. */
 async function makeProgram(args: readonly string[], context: CommandContext): Promise<Command> {

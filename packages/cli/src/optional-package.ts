@@ -1,5 +1,5 @@
 /** Commands whose package is installed on request: users of one command do not install the others. */
-import { readVersion } from './version.ts'
+import { readVersion } from './own-version.ts'
 
 /** Keyed by package: its purpose. */
 const commands: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeMissing, missingPackage } from '../src/optional-package.ts'
-import { readVersion } from '../src/version.ts'
+import { readVersion } from '../src/own-version.ts'
 
 function notFound(name: string): Error {
   const error = new Error(`Cannot find package '${name}' imported from /x/dist/execute.js`)

@@ -1,7 +1,7 @@
 /** `heddle analyze --lsp`: findings in an editor, over standard input and output. */
 import { analyze, AnalysisCache, framed, LanguageServer, MessageReader } from '@heddle/analyze'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { readVersion } from '../version.ts'
+import { readVersion } from '../own-version.ts'
 import type { Session } from './session.ts'
 
 /**

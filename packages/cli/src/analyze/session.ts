@@ -21,13 +21,13 @@ import {
 import { HeddleError } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { readVersion } from '../version.ts'
+import { readVersion } from '../own-version.ts'
 import { span } from '../text/line.ts'
 import { readBaseline, writeBaseline } from './baseline-file.ts'
-import { exitCodeOf } from './outcome.ts'
+import { exitCodeOf } from './exit-code.ts'
 import { render } from './render.ts'
 import { rootOf } from './root.ts'
-import { settle, type AnalyzeFlags, type Settings } from './settings.ts'
+import { settle, type AnalyzeFlags, type Settings } from './analyze-settings.ts'
 import type { Surface } from './surface.ts'
 
 export class Session {

@@ -7,7 +7,7 @@ import { errorLines } from '../output/report-error.ts'
 import { chooseView } from '../terminal/capabilities.ts'
 import { paint, type Line } from '../text/line.ts'
 import { painted, textOptions } from './render.ts'
-import type { AnalyzeFlags } from './settings.ts'
+import type { AnalyzeFlags } from './analyze-settings.ts'
 
 const clearLine = '\r\u001b[K'
 

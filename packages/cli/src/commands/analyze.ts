@@ -99,7 +99,7 @@ export function analyzeCommand(): Command {
         command.error(`error: option '--json' cannot be used with '--format ${flags.format}'`)
       if (flags.inventory === true && (flags.format === 'sarif' || flags.format === 'github'))
         command.error(`error: option '--inventory' cannot be used with '--format ${flags.format}'`)
-      const { executeAnalyze } = await import('../analyze/execute.ts')
+      const { executeAnalyze } = await import('../analyze/execute-analyze.ts')
       await executeAnalyze({
         targets,
         format: flags.format ?? (flags.json === true ? 'json' : undefined),

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import type { ComputationState } from '../computations/execute.ts'
+import type { ComputationState } from '../computations/computation-actions.ts'
 import { helpWith, settingsOf, withServerOptions, type ServerFlags } from './server-options.ts'
 
 const states: readonly ComputationState[] = [
@@ -33,20 +33,20 @@ export function computationsCommand(): Command {
           helpWith('heddle computations', 'heddle computations --state set_aside'),
         )
         .action(async (flags: ListFlags) => {
-          const { listComputations } = await import('../computations/execute.ts')
+          const { listComputations } = await import('../computations/computation-actions.ts')
           await listComputations({ ...settingsOf(flags), state: flags.state })
         }),
       { isDefault: true },
     )
     .addCommand(
       oneCommand('retry', 'run a computation again that was set aside', async (settings) => {
-        const { retryComputation } = await import('../computations/execute.ts')
+        const { retryComputation } = await import('../computations/computation-actions.ts')
         await retryComputation(settings)
       }),
     )
     .addCommand(
       oneCommand('cancel', 'cancel a computation for all its callers', async (settings) => {
-        const { cancelComputation } = await import('../computations/execute.ts')
+        const { cancelComputation } = await import('../computations/computation-actions.ts')
         await cancelComputation(settings)
       }),
     )

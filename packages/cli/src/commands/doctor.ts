@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
-import { parseJournal } from '../run/settings.ts'
+import { parseJournal } from '../arguments/journal-address.ts'
 
 interface DoctorFlags {
   readonly json?: boolean

@@ -1,11 +1,13 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
-import type { CommandContext } from './table.ts'
+import type { CommandContext } from '../command-table.ts'
 import { graphFormats, type GraphFormat } from '../run/draw-graph.ts'
 import { parseDuration } from '../arguments/duration.ts'
 import { parseSize } from '../arguments/size.ts'
-import { defaultLimits, parseCount, parseJournal } from '../run/settings.ts'
-import { defaults, parseWhole } from '../serve/settings.ts'
+import { parseJournal } from '../arguments/journal-address.ts'
+import { parseCount, parseWhole } from '../arguments/whole-number.ts'
+import { defaultLimits } from '../run/run-settings.ts'
+import { defaults } from '../serve/serve-settings.ts'
 
 interface RunFlags {
   readonly concurrency?: number
@@ -138,7 +140,7 @@ export function runCommand({ rest }: CommandContext): Command {
         const { printGraph } = await import('../run/print-graph.ts')
         return printGraph({ file: named, args: rest, only }, graph)
       }
-      const { executeRun } = await import('../run/execute.ts')
+      const { executeRun } = await import('../run/execute-run.ts')
       return executeRun({
         file: named,
         args: rest,

@@ -1,12 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
-import type { CommandContext } from './table.ts'
-import { parseCount, parseJournal } from '../run/settings.ts'
-import { stateChoices, type StateChoice } from '../runs/outcome.ts'
+import type { CommandContext } from '../command-table.ts'
+import { stateChoices, type StateChoice } from '../runs/outcome-text.ts'
 import { parsePoint } from '../runs/point.ts'
 import type { Point } from '@heddle/core/lowlevel'
 import { parseAge } from '../arguments/duration.ts'
 import { parseSize } from '../arguments/size.ts'
+import { parseJournal } from '../arguments/journal-address.ts'
+import { parseCount } from '../arguments/whole-number.ts'
 
 interface CommonFlags {
   readonly journal?: string

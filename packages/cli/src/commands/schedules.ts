@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { AddSettings } from '../schedules/execute.ts'
+import type { AddSettings } from '../schedules/schedule-actions.ts'
 import type { ServerSettings } from '../schedules/call-server.ts'
 import { helpWith, settingsOf, withServerOptions, type ServerFlags } from './server-options.ts'
 
@@ -18,33 +18,33 @@ export function schedulesCommand(): Command {
         .description('List the schedules with their next due time.')
         .addHelpText('after', helpWith('heddle schedules'))
         .action(async (flags: ServerFlags) => {
-          const { listSchedules } = await import('../schedules/execute.ts')
+          const { listSchedules } = await import('../schedules/schedule-actions.ts')
           await listSchedules(settingsOf(flags))
         }),
       { isDefault: true },
     )
     .addCommand(
       oneCommand('show', 'show the next due times and the last firings', async (settings) => {
-        const { showSchedule } = await import('../schedules/execute.ts')
+        const { showSchedule } = await import('../schedules/schedule-actions.ts')
         await showSchedule(settings)
       }),
     )
     .addCommand(addCommand())
     .addCommand(
       oneCommand('pause', 'pause a schedule: due times are left out', async (settings) => {
-        const { pauseSchedule } = await import('../schedules/execute.ts')
+        const { pauseSchedule } = await import('../schedules/schedule-actions.ts')
         await pauseSchedule({ ...settings, paused: true })
       }),
     )
     .addCommand(
       oneCommand('resume', 'resume a schedule that was paused', async (settings) => {
-        const { pauseSchedule } = await import('../schedules/execute.ts')
+        const { pauseSchedule } = await import('../schedules/schedule-actions.ts')
         await pauseSchedule({ ...settings, paused: false })
       }),
     )
     .addCommand(
       oneCommand('delete', 'delete a schedule that was made over HTTP', async (settings) => {
-        const { deleteSchedule } = await import('../schedules/execute.ts')
+        const { deleteSchedule } = await import('../schedules/schedule-actions.ts')
         await deleteSchedule(settings)
       }),
     )
@@ -106,7 +106,7 @@ function addCommand(): Command {
       helpWith("heddle schedules add report '0 3 * * *' --graph report --timezone Europe/Berlin"),
     )
     .action(async (name: string, cron: string, flags: AddFlags) => {
-      const { addSchedule } = await import('../schedules/execute.ts')
+      const { addSchedule } = await import('../schedules/schedule-actions.ts')
       const { graph, timezone, overlap, missed, args } = flags
       const settings = { name, cron, graph, timezone, overlap, missed, args: args?.value }
       await addSchedule({ ...settingsOf(flags), ...settings })

@@ -3,10 +3,11 @@ import { describe } from '@heddle/core/lowlevel'
 import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
 import { parseDuration } from '../arguments/duration.ts'
 import { parseBytes } from '../arguments/size.ts'
-import { parseJournal } from '../run/settings.ts'
+import { parseWhole } from '../arguments/whole-number.ts'
+import { parseJournal } from '../arguments/journal-address.ts'
 import type { ServerConfig, ServerLimits } from '@heddle/server'
-import { configNames, parseLimit, readServeConfig } from '../serve/config.ts'
-import { defaults, parseWhole, type ServeFlags, type ServeSettings } from '../serve/settings.ts'
+import { configNames, parseLimit, readServeConfig } from '../serve/serve-config.ts'
+import { defaults, type ServeFlags, type ServeSettings } from '../serve/serve-settings.ts'
 
 /** `heddle serve [options]` */
 export function serveCommand(): Command {
@@ -106,7 +107,7 @@ export function serveCommand(): Command {
       ].join('\n'),
     )
     .action(async (typed: ServeFlags, command: Command) => {
-      const { executeServe } = await import('../serve/execute.ts')
+      const { executeServe } = await import('../serve/execute-serve.ts')
       await executeServe(settingsOf(typed, await configOf(typed, command), command))
     })
 }

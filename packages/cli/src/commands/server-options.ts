@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import type { ServerSettings } from '../schedules/call-server.ts'
-import { defaults } from '../serve/settings.ts'
+import { defaults } from '../serve/serve-settings.ts'
 import { parseServer } from './work.ts'
 
 export interface ServerFlags {

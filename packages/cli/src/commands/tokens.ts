@@ -25,7 +25,7 @@ export function tokensCommand(): Command {
         .description('List the tokens, without their secrets.')
         .addHelpText('after', helpWith(['heddle tokens']))
         .action(async (flags: CommonFlags) => {
-          const { listTokens } = await import('../tokens/execute.ts')
+          const { listTokens } = await import('../tokens/token-actions.ts')
           await listTokens(storeOf(flags))
         }),
       { isDefault: true },
@@ -56,7 +56,7 @@ function addCommand(): Command {
   return withStore(command, 'one JSON object: { ok, id, name, token, scopes }')
     .addHelpText('after', helpWith(['heddle tokens add ci --scope submit read --expires 30d']))
     .action(async (name: string, flags: AddFlags) => {
-      const { addToken } = await import('../tokens/execute.ts')
+      const { addToken } = await import('../tokens/token-actions.ts')
       const { scope: scopes, tenant, expires: expiresIn } = flags
       await addToken({ ...storeOf(flags), name, scopes, tenant, expiresIn })
     })
@@ -68,7 +68,7 @@ function revokeCommand(): Command {
     .argument('<token>', 'its id or its name')
     .addHelpText('after', helpWith(['heddle tokens revoke ci']))
     .action(async (token: string, flags: CommonFlags) => {
-      const { revokeToken } = await import('../tokens/execute.ts')
+      const { revokeToken } = await import('../tokens/token-actions.ts')
       await revokeToken({ ...storeOf(flags), token })
     })
 }

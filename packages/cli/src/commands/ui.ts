@@ -1,7 +1,8 @@
 import { Command, Option } from 'commander'
+import { parseWhole } from '../arguments/whole-number.ts'
 import { exitCodeHelp } from '../exit-codes.ts'
-import { parseJournal } from '../run/settings.ts'
-import { defaults, parseWhole } from '../serve/settings.ts'
+import { parseJournal } from '../arguments/journal-address.ts'
+import { defaults } from '../serve/serve-settings.ts'
 
 interface UiFlags {
   readonly host: string
@@ -40,7 +41,7 @@ export function uiCommand(): Command {
       ].join('\n'),
     )
     .action(async (journal: string | undefined, flags: UiFlags) => {
-      const { executeUi } = await import('../ui/execute.ts')
+      const { executeUi } = await import('../ui/execute-ui.ts')
       await executeUi({
         journal,
         host: flags.host,

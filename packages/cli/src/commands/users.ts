@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
-import { parseJournal } from '../run/settings.ts'
-import type { UserRole } from '../users/execute.ts'
+import { parseJournal } from '../arguments/journal-address.ts'
+import type { UserRole } from '../users/user-actions.ts'
 
 interface CommonFlags {
   readonly store?: string
@@ -50,7 +50,7 @@ export function usersCommand(): Command {
         .description('List the users.')
         .addHelpText('after', helpWith(['heddle users']))
         .action(async (flags: CommonFlags) => {
-          const { listUsers } = await import('../users/execute.ts')
+          const { listUsers } = await import('../users/user-actions.ts')
           await listUsers(storeOf(flags))
         }),
       { isDefault: true },
@@ -89,7 +89,7 @@ function addCommand(): Command {
   return withStore(command, 'one JSON object: { ok, name, role, state, … }')
     .addHelpText('after', helpWith(['heddle users add ada --role admin']))
     .action(async (name: string, flags: AddFlags) => {
-      const { addUser } = await import('../users/execute.ts')
+      const { addUser } = await import('../users/user-actions.ts')
       const { role, tenant, passwordStdin = false, url } = flags
       await addUser({
         ...storeOf(flags),
@@ -108,7 +108,7 @@ function stateCommand(word: string, state: 'active' | 'blocked', summary: string
     .argument('<name>', 'the name of the user')
     .addHelpText('after', helpWith([`heddle users ${word} bob`]))
     .action(async (name: string, flags: CommonFlags) => {
-      const { changeUser } = await import('../users/execute.ts')
+      const { changeUser } = await import('../users/user-actions.ts')
       await changeUser({ ...storeOf(flags), name, state })
     })
 }
@@ -122,7 +122,7 @@ function linkCommand(): Command {
   return withStore(command, 'one JSON object: { ok, name, link or file, expiresAt }')
     .addHelpText('after', helpWith(['heddle users link ada']))
     .action(async (name: string, flags: CommonFlags & { readonly url: string }) => {
-      const { linkUser } = await import('../users/execute.ts')
+      const { linkUser } = await import('../users/user-actions.ts')
       await linkUser({ ...storeOf(flags), name, url: flags.url })
     })
 }
@@ -139,7 +139,7 @@ function rotateKeyCommand(): Command {
   return withStore(command, 'one JSON object: { ok, sessionsEnded }')
     .addHelpText('after', helpWith(['heddle users rotate-key --end-sessions']))
     .action(async (flags: CommonFlags & { readonly endSessions?: boolean }) => {
-      const { rotateKey } = await import('../users/execute.ts')
+      const { rotateKey } = await import('../users/user-actions.ts')
       await rotateKey({ ...storeOf(flags), endSessions: flags.endSessions ?? false })
     })
 }

@@ -2,10 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { describe } from '@heddle/core/lowlevel'
 import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
 import { parseDuration } from '../arguments/duration.ts'
-import { configName, readConfig, type WorkConfig } from '../work/config.ts'
+import { configName, readConfig, type WorkConfig } from '../work/worker-config.ts'
 import type { WorkerConcurrency } from '@heddle/worker'
 import { parseWorkerConcurrency } from '../work/concurrency.ts'
-import { defaults as serveDefaults } from '../serve/settings.ts'
+import { defaults as serveDefaults } from '../serve/serve-settings.ts'
 
 interface WorkFlags {
   readonly server?: string
@@ -86,7 +86,7 @@ export function workCommand(): Command {
       ].join('\n'),
     )
     .action(async (flags: WorkFlags, command: Command) => {
-      const { executeWork } = await import('../work/execute.ts')
+      const { executeWork } = await import('../work/execute-work.ts')
       const config = await configOf(flags, command)
       const server = flags.server ?? serverOf(config, command)
       await executeWork({

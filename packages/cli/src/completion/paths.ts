@@ -1,6 +1,6 @@
 /** What can follow each command, from the table of commands and the options that each of them declares. */
 import type { Command, Option } from 'commander'
-import { commands } from '../commands/table.ts'
+import { commands } from '../command-table.ts'
 
 export interface CompletedOption {
   /** `--json` */

@@ -20,7 +20,7 @@ import {
   checkSqlite,
   checkTerminal,
   checkThreads,
-} from './checks.ts'
+} from './check-machine.ts'
 
 export interface ExamineOptions {
   readonly json: boolean

@@ -8,7 +8,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { quoteWord } from '@heddle/core/lowlevel'
-import { readVersion } from '../version.ts'
+import { readVersion } from '../own-version.ts'
 import { filesOf, manifestOf, type Manifest, type ProjectOptions } from './templates.ts'
 
 /** True when the project was made. Otherwise the reason is printed. */

@@ -2,14 +2,14 @@
 import { HeddleError, isError } from '@heddle/core'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { findIdleFlag, longFlag, type Typed } from './release-flags.ts'
-import type { PlanFlags } from '../commands/release.ts'
+import type { PlanFlags } from './flag-types.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { Output } from '../output/output.ts'
 import { errorLines } from '../output/report-error.ts'
 import { chooseView, type ViewChoice } from '../terminal/capabilities.ts'
 import { paint, span, type Line } from '../text/line.ts'
-import { readSettings, type ReleaseSettings } from './settings.ts'
+import { readSettings, type ReleaseSettings } from './release-settings.ts'
 
 export interface Answer<F> {
   /** The flags, which remember that they were read. */

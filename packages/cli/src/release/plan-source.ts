@@ -19,8 +19,8 @@ import {
   type ReleasePlan,
   type Workspace,
 } from '@heddle/release'
-import type { PlanFlags } from '../commands/release.ts'
-import { chosenFrom, type ChosenFields, type ReleaseSettings } from './settings.ts'
+import type { PlanFlags } from './flag-types.ts'
+import { chosenFrom, type ChosenFields, type ReleaseSettings } from './release-settings.ts'
 
 /** With `onRegistry`, dependencies that are not released with it must be there. */
 export async function readPlan(

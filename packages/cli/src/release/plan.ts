@@ -9,7 +9,7 @@ import {
   type ReleasePlan,
 } from '@heddle/release'
 import type { Typed } from './release-flags.ts'
-import type { PlanFlags } from '../commands/release.ts'
+import type { PlanFlags } from './flag-types.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'

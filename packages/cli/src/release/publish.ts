@@ -18,9 +18,9 @@ import {
   type ReleaseReport,
 } from '@heddle/release'
 import type { Typed } from './release-flags.ts'
-import type { PublishFlags } from '../commands/release.ts'
+import type { PublishFlags } from './flag-types.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { JsonReporter } from '../output/json.ts'
+import { JsonReporter } from '../output/json-reporter.ts'
 import { LiveReporter } from '../output/live.ts'
 import type { Reporter, RunPlan } from '../output/reporter.ts'
 import { Controls } from '../run/controls.ts'
@@ -33,7 +33,7 @@ import { readPlan, registriesFor } from './plan-source.ts'
 import { ProgressReporter } from './progress.ts'
 import { terminalPrompt } from './prompt.ts'
 import { reportLines } from './report-lines.ts'
-import { chosenFrom, type ReleaseSettings } from './settings.ts'
+import { chosenFrom, type ReleaseSettings } from './release-settings.ts'
 
 export async function publish(typed: Typed<PublishFlags>): Promise<void> {
   await answering(typed, async (answer) => {

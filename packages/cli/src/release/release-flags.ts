@@ -9,8 +9,8 @@
  */
 import { Option, type Command } from 'commander'
 import { parseDuration } from '../arguments/duration.ts'
+import { parseCount } from '../arguments/whole-number.ts'
 import { planSources, type PlanSource } from './choices.ts'
-import { parseCount } from '../run/settings.ts'
 
 export const releaseCommands = ['plan', 'version', 'publish', 'status', 'rollback'] as const
 export type ReleaseCommand = (typeof releaseCommands)[number]

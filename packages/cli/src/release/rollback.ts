@@ -11,7 +11,7 @@ import {
   type RollbackStep,
 } from '@heddle/release'
 import type { Typed } from './release-flags.ts'
-import type { RollbackFlags } from '../commands/release.ts'
+import type { RollbackFlags } from './flag-types.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { errorLines } from '../output/report-error.ts'

@@ -1,12 +1,12 @@
 import { releaseStatus, type PackageStatus, type ReleaseStatus } from '@heddle/release'
 import type { Typed } from './release-flags.ts'
-import type { PlanFlags } from '../commands/release.ts'
+import type { PlanFlags } from './flag-types.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plural } from '../text/format.ts'
 import { span } from '../text/line.ts'
 import { answering } from './answering.ts'
 import { readPlan, registriesFor } from './plan-source.ts'
-import { chosenFrom } from './settings.ts'
+import { chosenFrom } from './release-settings.ts'
 
 /** Milliseconds that a registry has for each answer, with all pauses that it asks for. */
 const answerDeadline = 60_000

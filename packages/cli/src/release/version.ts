@@ -1,13 +1,13 @@
 import { versionRelease } from '@heddle/release'
 import type { Typed } from './release-flags.ts'
-import type { VersionFlags } from '../commands/release.ts'
+import type { VersionFlags } from './flag-types.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { plural } from '../text/format.ts'
 import { span } from '../text/line.ts'
 import { printable } from '../text/terminal-text.ts'
 import { answering } from './answering.ts'
 import { readPlan } from './plan-source.ts'
-import { chosenFrom } from './settings.ts'
+import { chosenFrom } from './release-settings.ts'
 
 /** `heddle release version` from the flags to the exit code. */
 export async function version(typed: Typed<VersionFlags>): Promise<void> {

@@ -9,7 +9,7 @@
 import { isError, type Run } from '@heddle/core'
 import type { Journal } from '@heddle/core/lowlevel'
 import { startServer, type Server } from '@heddle/server'
-import { defaults } from '../serve/settings.ts'
+import { defaults } from '../serve/serve-settings.ts'
 import { findSite } from '../ui/find-site.ts'
 
 /** Milliseconds that open pages have to read their last answer. */

@@ -6,7 +6,7 @@ import { paint } from '../text/line.ts'
 import { drawGraph, type GraphFormat } from './draw-graph.ts'
 import { helpFor } from './hints.ts'
 import { loadGraph } from '../user-code/load-graph.ts'
-import type { RunSettings } from './settings.ts'
+import type { RunSettings } from './run-settings.ts'
 
 /**
  * `heddle run --graph`: prints the graph of a module and ends the process; nothing runs and nothing is recorded.

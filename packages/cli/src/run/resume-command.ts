@@ -1,7 +1,7 @@
 import { quoteWord, withoutPasswords } from '@heddle/core/lowlevel'
 import { formatSize } from '../arguments/size.ts'
 import { defaultJournal } from '../journal/open-journal.ts'
-import type { RunSettings } from './settings.ts'
+import type { RunSettings } from './run-settings.ts'
 
 /** The command that resumes a run, or the last one when its id is not known. */
 export function resumeCommand(

@@ -12,7 +12,7 @@ import { span, type Line } from '../text/line.ts'
 import { printable } from '../text/terminal-text.ts'
 import { findNamedRun } from '../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings, type Surface } from './with-journal.ts'
-import { table } from './table.ts'
+import { table } from './column-table.ts'
 
 export interface ArtifactsSettings extends JournalCommandSettings {
   readonly run: string

@@ -5,7 +5,7 @@ import { span, type Line } from '../text/line.ts'
 import { stateStyles } from '../text/symbols.ts'
 import { printable, printableLines } from '../text/terminal-text.ts'
 import { sinceStart, type ShowInput } from './show-view.ts'
-import { table } from './table.ts'
+import { table } from './column-table.ts'
 
 /**
  * Rows up to the record's last one, of one node or of all.

@@ -5,9 +5,9 @@ import { formatAge, formatDuration } from '../text/format.ts'
 import { command, fit, span, textOf, type Line } from '../text/line.ts'
 import { printable, truncate, widthOf } from '../text/terminal-text.ts'
 import { withJournal, type JournalCommandSettings, type Surface } from './with-journal.ts'
-import { countsText, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome.ts'
+import { countsText, outcomeStyles, outcomeSymbol, type StateChoice } from './outcome-text.ts'
 import { resumeHint } from './resume-hint.ts'
-import { table, type Column } from './table.ts'
+import { table, type Column } from './column-table.ts'
 import { formatAgo, formatDateTime } from '../text/times.ts'
 
 export interface ListSettings extends JournalCommandSettings {

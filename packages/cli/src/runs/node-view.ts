@@ -13,7 +13,7 @@ import { span, type Line } from '../text/line.ts'
 import { printable } from '../text/terminal-text.ts'
 import { nodeStyle, nodeSymbol } from './node-state.ts'
 import { errorsOf, field, sinceStart, titleLine, type ShowInput } from './show-view.ts'
-import { table } from './table.ts'
+import { table } from './column-table.ts'
 import { signalsOf, waitText } from './waits.ts'
 
 const columns = [

@@ -2,9 +2,9 @@
 import { HeddleError } from '@heddle/core'
 import type { RunModule, RunSnapshot } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { executeRun } from '../run/execute.ts'
+import { executeRun } from '../run/execute-run.ts'
 import { runWords } from '../run/resume-command.ts'
-import { titleOf, type RunSettings } from '../run/settings.ts'
+import { titleOf, type RunSettings } from '../run/run-settings.ts'
 import { findNamedRun } from '../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 

@@ -11,16 +11,16 @@ import {
   type RunRecord,
   runTime,
 } from '@heddle/core/lowlevel'
-import { failureLines, pathText } from '../output/summary.ts'
+import { failureLines, pathText } from '../output/run-summary.ts'
 import { formatCount, formatDuration, plural } from '../text/format.ts'
 import { command, span, type Line, type Span } from '../text/line.ts'
 import { printable, printableLines, truncate } from '../text/terminal-text.ts'
 import type { Surface } from './with-journal.ts'
 import { nodeStyle, nodeSymbol } from './node-state.ts'
 import { isTrouble, notableNodes } from './notable.ts'
-import { countsText, outcomeStyles, outcomeSymbol } from './outcome.ts'
+import { countsText, outcomeStyles, outcomeSymbol } from './outcome-text.ts'
 import { resumeHint } from './resume-hint.ts'
-import { table } from './table.ts'
+import { table } from './column-table.ts'
 import { formatAgo, formatDateTime } from '../text/times.ts'
 import { waitText } from './waits.ts'
 

@@ -5,7 +5,7 @@ import { errorRecord } from '../output/error-record.ts'
 import { Output } from '../output/output.ts'
 import { errorLines } from '../output/report-error.ts'
 import { makeDefaultFolder } from '../journal/open-journal.ts'
-import { defaults } from '../serve/settings.ts'
+import { defaults } from '../serve/serve-settings.ts'
 import { paint } from '../text/line.ts'
 
 export interface PeopleSettings {

@@ -1,7 +1,7 @@
 /** `--concurrency` of a worker: `4`, or `loop=50,thread=2`. */
 import { InvalidArgumentError } from 'commander'
 import type { WorkerConcurrency } from '@heddle/worker'
-import { parseWhole } from '../serve/settings.ts'
+import { parseWhole } from '../arguments/whole-number.ts'
 import { isCount } from './settings-file.ts'
 
 const places: readonly string[] = ['loop', 'thread']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { resumeCommand } from '../../src/run/resume-command.ts'
-import type { RunSettings } from '../../src/run/settings.ts'
+import type { RunSettings } from '../../src/run/run-settings.ts'
 
 const settings: RunSettings = {
   file: 'build.ts',

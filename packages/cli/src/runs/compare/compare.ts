@@ -3,7 +3,7 @@ import { compareRuns, isRegression, readRecord, type Side } from '@heddle/core/l
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findNamedRun } from '../../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings } from '../with-journal.ts'
-import { comparisonLines } from './view.ts'
+import { comparisonLines } from './comparison-view.ts'
 
 export interface CompareSettings extends JournalCommandSettings {
   readonly a: string

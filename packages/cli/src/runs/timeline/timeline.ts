@@ -13,7 +13,7 @@ import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findNamedRun } from '../../journal/find-named-run.ts'
 import { withJournal, type JournalCommandSettings } from '../with-journal.ts'
 import { titleLine } from '../show-view.ts'
-import { timelineLines } from './view.ts'
+import { timelineLines } from './timeline-view.ts'
 
 export interface TimelineSettings extends JournalCommandSettings {
   readonly run: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
 import type { Config } from '@heddle/analyze'
-import { settle, type AnalyzeFlags } from '../../src/analyze/settings.ts'
+import { settle, type AnalyzeFlags } from '../../src/analyze/analyze-settings.ts'
 
 const none: AnalyzeFlags = {
   targets: [],

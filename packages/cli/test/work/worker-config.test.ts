@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { readConfig } from '../../src/work/config.ts'
+import { readConfig } from '../../src/work/worker-config.ts'
 
 async function read(text: string): Promise<object> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-config-'))

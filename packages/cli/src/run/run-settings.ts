@@ -1,7 +1,6 @@
 /** The options of `heddle run`, checked. */
 import path from 'node:path'
 import type { RunOptions } from '@heddle/core'
-import { InvalidArgumentError } from 'commander'
 
 export interface RunSettings {
   readonly file: string
@@ -72,20 +71,6 @@ export function typedOf({
       },
     }),
   }
-}
-
-/** A whole number of at least `least`, or Infinity. */
-export function parseCount(least: number): (text: string) => number {
-  return (text) => {
-    const n = text.trim() === '' ? NaN : Number(text)
-    if (n === Infinity || (Number.isInteger(n) && n >= least)) return n
-    throw new InvalidArgumentError(`Expected a whole number of at least ${least}, or Infinity.`)
-  }
-}
-
-export function parseJournal(text: string): string {
-  if (text === 'memory' || /^(sqlite|postgres|postgresql):.+/.test(text)) return text
-  throw new InvalidArgumentError('Expected sqlite:FILE, postgres://HOST/DATABASE or memory.')
 }
 
 /** The title of a run without a given one: its file, the same however it was typed. */

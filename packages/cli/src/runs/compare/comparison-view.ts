@@ -14,8 +14,8 @@ import { span, type Line, type Style } from '../../text/line.ts'
 import { printable, truncate } from '../../text/terminal-text.ts'
 import type { Surface } from '../with-journal.ts'
 import { nodeStyle } from '../node-state.ts'
-import { outcomeStyles, outcomeSymbol } from '../outcome.ts'
-import { table } from '../table.ts'
+import { outcomeStyles, outcomeSymbol } from '../outcome-text.ts'
+import { table } from '../column-table.ts'
 import { formatDateTime } from '../../text/times.ts'
 
 type ComparisonSurface = Pick<Surface, 'symbols' | 'columns'>

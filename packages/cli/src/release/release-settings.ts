@@ -7,7 +7,7 @@ import {
   type ReleaseConfig,
   type Workspace,
 } from '@heddle/release'
-import type { PlanFlags } from '../commands/release.ts'
+import type { PlanFlags } from './flag-types.ts'
 
 export interface ReleaseSettings {
   readonly workspace: Workspace

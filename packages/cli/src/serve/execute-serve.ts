@@ -20,7 +20,7 @@ import { checkModuleOptions } from '../user-code/load-graph.ts'
 import { loadModule } from '../user-code/load-module.ts'
 import { findSite } from '../ui/find-site.ts'
 import { Narrator } from './narrator.ts'
-import { defaults, type ServeSettings } from './settings.ts'
+import { defaults, type ServeSettings } from './serve-settings.ts'
 
 const signals = {
   SIGINT: exitCodes.cancelled,

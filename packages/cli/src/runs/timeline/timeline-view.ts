@@ -6,7 +6,7 @@ import {
   type TimelineRow,
 } from '@heddle/core/lowlevel'
 import type { CriticalPath } from '@heddle/core'
-import { pathText } from '../../output/summary.ts'
+import { pathText } from '../../output/run-summary.ts'
 import { formatCount, formatDuration, plural } from '../../text/format.ts'
 import { fit, span, type Line } from '../../text/line.ts'
 import { pad, printable, truncate, widthOf } from '../../text/terminal-text.ts'
@@ -16,7 +16,7 @@ import { nodeStyle, nodeSymbol } from '../node-state.ts'
 import { notableNodes } from '../notable.ts'
 import { axisOf } from './axis.ts'
 import { barOf, groupBarOf } from './bars.ts'
-import { lanesOf, mostRows, rowsKept, type Lane, type RowGroup } from './fold.ts'
+import { lanesOf, mostRows, rowsKept, type Lane, type RowGroup } from './row-lanes.ts'
 import { makeScale, type Scale } from './scale.ts'
 
 export interface TimelineInput {

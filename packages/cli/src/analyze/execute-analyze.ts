@@ -5,7 +5,7 @@ import { HeddleError } from '@heddle/core'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { explanation, explanationRecord } from './explain.ts'
 import { Session } from './session.ts'
-import type { AnalyzeFlags } from './settings.ts'
+import type { AnalyzeFlags } from './analyze-settings.ts'
 import { Surface } from './surface.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { type TimelineRow } from '@heddle/core/lowlevel'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lanesOf } from '../../../src/runs/timeline/fold.ts'
+import { lanesOf } from '../../../src/runs/timeline/row-lanes.ts'
 
 function row(node: string, job: string, place: TimelineRow['place'] = 'loop'): TimelineRow {
   return { node, job, place, state: 'succeeded', critical: false, slack: 0, spans: [] }

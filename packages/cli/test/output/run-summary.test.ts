@@ -4,7 +4,7 @@ import { Graph, HeddleError, job, startRun, type GraphResult } from '@heddle/cor
 import { VirtualClock } from '@heddle/core/testing'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { failedElements } from '../../src/output/failed-elements.ts'
-import { failureLines, summaryLines, type SummaryInput } from '../../src/output/summary.ts'
+import { failureLines, summaryLines, type SummaryInput } from '../../src/output/run-summary.ts'
 import { textOf } from '../../src/text/line.ts'
 import { unicodeSymbols } from '../../src/text/symbols.ts'
 

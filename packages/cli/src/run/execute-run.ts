@@ -33,12 +33,12 @@ import {
 import { exitCodes } from '../exit-codes.ts'
 import { errorRecord } from '../output/error-record.ts'
 import { describeGap, shortenPaths } from '../output/gap.ts'
-import { jsonResult } from '../output/json.ts'
+import { jsonResult } from '../output/json-reporter.ts'
 import { Printer } from '../output/printer.ts'
 import { errorLines } from '../output/report-error.ts'
 import type { Reporter } from '../output/reporter.ts'
 import { failedElements } from '../output/failed-elements.ts'
-import { summaryLines } from '../output/summary.ts'
+import { summaryLines } from '../output/run-summary.ts'
 import { command, span, type Span } from '../text/line.ts'
 import { Controls } from './controls.ts'
 import type { RunDashboard } from './dashboard.ts'
@@ -50,7 +50,7 @@ import { loadGraph } from '../user-code/load-graph.ts'
 import { resumeCommand } from './resume-command.ts'
 import { needsJournal } from '../user-code/path-source.ts'
 import { moduleOf } from './run-module.ts'
-import { defaultLimits, titleOf, typedOf, type RunSettings } from './settings.ts'
+import { defaultLimits, titleOf, typedOf, type RunSettings } from './run-settings.ts'
 
 /** Milliseconds of a reported loop gap, and between two samples of the loop. */
 const gapThreshold = 50

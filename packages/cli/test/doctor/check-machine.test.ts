@@ -11,7 +11,7 @@ import {
   checkSqlite,
   checkTerminal,
   checkThreads,
-} from '../../src/doctor/checks.ts'
+} from '../../src/doctor/check-machine.ts'
 import { graphOf } from '../support/graphs.ts'
 
 test('this machine passes the checks that the tests need', async () => {

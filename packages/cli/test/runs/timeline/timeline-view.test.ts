@@ -14,7 +14,11 @@ import {
 import type { Surface } from '../../../src/runs/with-journal.ts'
 import { columnsOf } from '../../../src/runs/timeline/bars.ts'
 import { makeScale } from '../../../src/runs/timeline/scale.ts'
-import { mostAtOnce, timelineLines, type TimelineInput } from '../../../src/runs/timeline/view.ts'
+import {
+  mostAtOnce,
+  timelineLines,
+  type TimelineInput,
+} from '../../../src/runs/timeline/timeline-view.ts'
 import { textOf } from '../../../src/text/line.ts'
 import { widthOf } from '../../../src/text/terminal-text.ts'
 

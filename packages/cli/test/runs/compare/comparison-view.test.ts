@@ -2,7 +2,7 @@ import { compareRuns, readRecord, type RunRecord } from '@heddle/core/lowlevel'
 import { build, node, picture, surfaceOf, text, told, zero, type Story } from '../kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { comparisonLines } from '../../../src/runs/compare/view.ts'
+import { comparisonLines } from '../../../src/runs/compare/comparison-view.ts'
 
 async function recordOf(story: Story): Promise<RunRecord> {
   await using journal = await told(story)

@@ -18,7 +18,7 @@ import { errorLines } from '../output/report-error.ts'
 import { loadModule } from '../user-code/load-module.ts'
 import { Screen, painted } from '../terminal/screen.ts'
 import { fit, paint, span, textOf } from '../text/line.ts'
-import { WorkView } from './view.ts'
+import { WorkView } from './worker-view.ts'
 
 export interface WorkSettings {
   readonly server: string

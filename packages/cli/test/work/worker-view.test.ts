@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textOf } from '../../src/text/line.ts'
-import { WorkView } from '../../src/work/view.ts'
+import { WorkView } from '../../src/work/worker-view.ts'
 
 function shown(view: WorkView, now: number, silence: number): string[] {
   return view.lines(now, { silence, places: 4 }).map((line) => textOf(line).trimEnd())

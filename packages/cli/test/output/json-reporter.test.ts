@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Graph, final, job, run } from '@heddle/core'
 import { VirtualClock } from '@heddle/core/testing'
-import { JsonReporter, jsonResult } from '../../src/output/json.ts'
+import { JsonReporter, jsonResult } from '../../src/output/json-reporter.ts'
 import { Paper, node, planOf } from '../support/output.ts'
 
 test('one object per event, with wall time; errors are plain data', () => {

@@ -1,5 +1,4 @@
 /** The options of `heddle serve`, checked. */
-import { InvalidArgumentError } from 'commander'
 import type { ServerConfig, ServerLimits } from '@heddle/server'
 
 /** The flags as they are typed. */
@@ -40,11 +39,3 @@ export const defaults = {
   port: 4_500,
   drainDeadline: 10_000,
 } as const
-
-export function parseWhole(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const n = text.trim() === '' ? NaN : Number(text)
-    if (Number.isInteger(n) && n >= least && n <= most) return n
-    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`)
-  }
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countsText } from '../../src/runs/outcome.ts'
+import { countsText } from '../../src/runs/outcome-text.ts'
 
 test('counts begin with failures', () => {
   assert.equal(

@@ -1,7 +1,7 @@
 import { surfaceOf, text } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { table } from '../../src/runs/table.ts'
+import { table } from '../../src/runs/column-table.ts'
 import { span } from '../../src/text/line.ts'
 
 const columns = [{ title: 'A' }, { title: 'NUMBER', align: 'right' }, { title: '' }] as const
