@@ -15,7 +15,7 @@ import { CleanupStack, openStore, seededRandom, type Random } from '@heddle/core
 import { openKeeper, openPostgres } from '@heddle/test-servers'
 import { endsWithin } from '../../bench/suites/fleet/ends-within.ts'
 import { readClosedLeases } from '../../packages/server/src/campaigns/records.ts'
-import { fleetTables } from '../../packages/server/src/fleet/tables.ts'
+import { fleetTables } from '../../packages/server/src/fleet/fleet-tables.ts'
 
 export interface AccidentOptions {
   readonly units: number

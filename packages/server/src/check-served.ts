@@ -1,7 +1,7 @@
 import { HeddleError } from '@heddle/core'
 import { jobTable } from './jobs/job-table.ts'
 import { graphTable } from './runs/graph-table.ts'
-import { exportedSchedules } from './schedules/definition.ts'
+import { exportedSchedules } from './schedules/schedule-definition.ts'
 
 /**
  * Checks that a served module, or a list of jobs, has something to serve: a module without it is the mistake that is made most often.

@@ -21,14 +21,14 @@ import {
   type Kernel,
 } from '@heddle/core/lowlevel'
 import { openCluster } from './cluster/cluster.ts'
-import { fleetTables } from './fleet/tables.ts'
+import { fleetTables } from './fleet/fleet-tables.ts'
 import type { ServerContext } from './http/context.ts'
 import { describeGap } from './http/describe-gap.ts'
 import { StoreWatch } from './http/lifecycle/store-watch.ts'
-import { peopleTables } from './people/tables.ts'
+import { peopleTables } from './people/people-tables.ts'
 import { checkServed } from './check-served.ts'
-import { runTables } from './runs/tables.ts'
-import { scheduleTables } from './schedules/tables.ts'
+import { runTables } from './runs/runs-tables.ts'
+import { scheduleTables } from './schedules/schedule-tables.ts'
 import type { ServerOptions } from './server-options.ts'
 
 /** Opens what rooms are made from; `parts` closes it. */

@@ -11,7 +11,7 @@ import {
   type Kernel,
   type OptionNames,
 } from '@heddle/core/lowlevel'
-import { fleetLimitNames, type FleetLimits } from './fleet/room.ts'
+import { fleetLimitNames, type FleetLimits } from './fleet/fleet-room.ts'
 import type { AccessPolicy } from './http/caller.ts'
 import { checkLimits, type ServerLimits } from './limits.ts'
 import { checkLogOptions, type LogOptions } from './log/structured-log.ts'

@@ -2,7 +2,7 @@ import { HeddleError } from '@heddle/core'
 import type { CampaignParts } from './campaign-state.ts'
 import type { CampaignSpec } from './campaign-spec.ts'
 import { ownParts, type OwnCampaigns } from './own-campaign.ts'
-import { countReducer, quotaRule, unitReducer } from './parts.ts'
+import { countReducer, quotaRule, unitReducer } from './campaign-parts.ts'
 import { spsaProposer } from './spsa-proposer.ts'
 import { sprtRule } from './sprt-rule.ts'
 

@@ -1,6 +1,6 @@
 /** The stored form of a campaign that has not ended, as JSON. */
 import type { CampaignSpec } from './campaign-spec.ts'
-import type { DecisionRule, Proposer, Reducer } from './parts.ts'
+import type { DecisionRule, Proposer, Reducer } from './campaign-parts.ts'
 import type { UnitRange } from './unit-ranges.ts'
 
 export type CampaignPhase = 'running' | 'paused' | 'ended'

@@ -4,7 +4,7 @@
  */
 import type { Lease, Report } from '../fleet/lease.ts'
 import type { CampaignState } from './campaign-state.ts'
-import type { Reducer } from './parts.ts'
+import type { Reducer } from './campaign-parts.ts'
 import type { LeaseRecord } from './records.ts'
 
 export class CampaignTotals {

@@ -34,7 +34,7 @@ import {
   type CodeTrouble,
 } from './campaign-state.ts'
 import { CampaignTotals } from './campaign-totals.ts'
-import type { DecisionRule, Proposer, Reducer } from './parts.ts'
+import type { DecisionRule, Proposer, Reducer } from './campaign-parts.ts'
 import {
   campaignEnded,
   campaignSaved,

@@ -16,8 +16,8 @@ import {
   type OptionNames,
 } from '@heddle/core/lowlevel'
 import type { CampaignParts, CodeTrouble } from './campaign-state.ts'
-import { quotaRule, unitReducer, type CampaignView, type DecisionRule } from './parts.ts'
-import type { Proposer, Reducer } from './parts.ts'
+import { quotaRule, unitReducer, type CampaignView, type DecisionRule } from './campaign-parts.ts'
+import type { Proposer, Reducer } from './campaign-parts.ts'
 
 /** Adds up the results of jobs. */
 export interface CampaignReduce<Total, Result> {

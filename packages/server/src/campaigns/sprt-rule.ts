@@ -1,4 +1,4 @@
-import type { CampaignView, DecisionRule } from './parts.ts'
+import type { CampaignView, DecisionRule } from './campaign-parts.ts'
 import { estimateElo } from './statistics/elo.ts'
 import { logLikelihoodRatio } from './statistics/likelihood.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Proposer } from './parts.ts'
+import type { Proposer } from './campaign-parts.ts'
 import { Spsa, type SpsaOptions } from './statistics/spsa.ts'
 
 /** Proposes parameters by SPSA. A step is a unit of the campaign, so nothing of a draw has to be remembered (P8). */

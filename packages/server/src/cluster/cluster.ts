@@ -21,7 +21,7 @@ import {
   type Kernel,
   type OpenStore,
 } from '@heddle/core/lowlevel'
-import { fleetTables } from '../fleet/tables.ts'
+import { fleetTables } from '../fleet/fleet-tables.ts'
 import type { Drained, Room } from '../http/room.ts'
 import type { StoreLedger } from '../jobs/store-ledger.ts'
 import type { RepeatedLook } from '../repeated-look.ts'

@@ -29,7 +29,7 @@ import type { FastifyRequest } from 'fastify'
 import { HeddleError, isError } from '@heddle/core'
 import { pauseFor, shardOf, waitFor, type Clock } from '@heddle/core/lowlevel'
 import type { Caller } from '../http/caller.ts'
-import { Link, linkTarget, type CallWait } from './link.ts'
+import { Link, linkTarget, type CallWait } from './server-link.ts'
 import type { Members } from './members.ts'
 
 /** `TIME.DIGEST.SIGNATURE`. */

@@ -14,7 +14,7 @@ import { Exchange, LinkPeer } from './exchange.ts'
 import type { Forwarder } from './forward.ts'
 import { encodeFrame, FrameReader, longestBody, type CarriedAnswer, type Frame } from './frames.ts'
 import { Group } from './group.ts'
-import { linkTarget } from './link.ts'
+import { linkTarget } from './server-link.ts'
 
 export interface LinkDoorOptions {
   readonly cluster: { readonly forwarder: Pick<Forwarder, 'proofOf'> }

@@ -8,7 +8,7 @@
 import { HeddleError } from '@heddle/core'
 import { toErrorRecord } from '@heddle/core/lowlevel'
 import type { FailureDetail } from '../client/contract/failures.ts'
-import { failedWorkOf } from '../jobs/failed-work.ts'
+import { failedWorkOf } from '../jobs/failed-computations.ts'
 import type { StageRow } from '../jobs/story.ts'
 import type { Caller } from './caller.ts'
 import { maySee } from './tenancy.ts'

@@ -1,26 +1,26 @@
 /** Computations as operators and their tenants see them: what there is, and why it waits; cancelled, retried or deleted by handle. */
 import { HeddleError } from '@heddle/core'
 import { waitFor, type WaitOptions } from '@heddle/core/lowlevel'
-import type { Computation } from '../client/contract/jobs.ts'
+import type { Computation as ComputationView } from '../client/contract/jobs.ts'
 import { commonTenant } from '../http/caller.ts'
 import { jobOfHandle } from './handle.ts'
 import { findAside, setAsideError, type ServiceState } from './service-state.ts'
-import type { Work } from './work.ts'
+import type { Computation } from './computation.ts'
 
 export class Computations {
   readonly #state: ServiceState
-  readonly #leave: (work: Work) => void
+  readonly #leave: (work: Computation) => void
 
   /** @param leave Takes a computation from its handle (W1). */
-  constructor(state: ServiceState, leave: (work: Work) => void) {
+  constructor(state: ServiceState, leave: (work: Computation) => void) {
     this.#state = state
     this.#leave = leave
   }
 
   /** Queued and running computations, oldest first, then those that wait for a seat, then those that were set aside. */
-  list(tenant: string | undefined): Computation[] {
+  list(tenant: string | undefined): ComputationView[] {
     const isShown = (owner: string): boolean => tenant === undefined || owner === tenant
-    const found: Computation[] = []
+    const found: ComputationView[] = []
     const now = this.#state.options.kernel.clock.now()
     for (const work of this.#state.works.values()) {
       const { handle, served, tenant: owner, state, priority, total, holds } = work

@@ -5,7 +5,7 @@ import { job } from '@heddle/core'
 import { cutJson } from '../http/json-pieces.ts'
 import { parseText } from '../http/parse-json.ts'
 import { handleOf, type HandleOwner } from './handle.ts'
-import { notJson } from './problems.ts'
+import { notJson } from './job-errors.ts'
 
 export interface HandleQuestion {
   readonly owner: HandleOwner

@@ -3,19 +3,19 @@ import type { Context } from '@opentelemetry/api'
 import { HeddleError, isError } from '@heddle/core'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import { commonTenant } from '../http/caller.ts'
-import type { Listed } from './backlog.ts'
+import type { Listed } from './jobs-backlog.ts'
 import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
 import { itemName, jobOfHandle } from './handle.ts'
 import { findJob } from './job-table.ts'
-import { checkIndex, draining, evictedResult, withStage } from './problems.ts'
+import { checkIndex, draining, evictedResult, withStage } from './job-errors.ts'
 import { findAside, mayRead, setAsideError, type ServiceState } from './service-state.ts'
 import type { Answer, Asking, Waiting } from './waiting.ts'
-import { Work } from './work.ts'
+import { Computation } from './computation.ts'
 
 export interface ResultsMeans {
   readonly waiting: Waiting
   /** Starts a computation that has no seat: its first stage is stored. */
-  readonly start: (work: Work, trace: Context | undefined) => Work
+  readonly start: (work: Computation, trace: Context | undefined) => Computation
   /** Whether the deadline of a drain has passed. */
   readonly isOver: () => boolean
 }
@@ -131,7 +131,10 @@ export class Results {
     const at = this.#state.options.kernel.clock.now()
     const work =
       this.#state.works.get(handle) ??
-      this.#means.start(new Work({ served, handle, tenant, total, priority: 0, at }), caller.trace)
+      this.#means.start(
+        new Computation({ served, handle, tenant, total, priority: 0, at }),
+        caller.trace,
+      )
     return this.#means.waiting.wait(work, index, caller, false)
   }
 

@@ -2,17 +2,17 @@
 import { HeddleError } from '@heddle/core'
 import type { Kernel, Registry } from '@heddle/core/lowlevel'
 import { commonTenant } from '../http/caller.ts'
-import type { Backlog } from './backlog.ts'
+import type { Backlog } from './jobs-backlog.ts'
 import type { Encoded } from './encoded.ts'
 import { jobOfHandle } from './handle.ts'
 import type { JobTable } from './job-table.ts'
 import type { AcknowledgementLog, SetAsideWork } from './ledger.ts'
 import type { Failure, Remembered } from './remembered.ts'
-import type { WorkRunnerOptions } from './work-runner.ts'
-import type { Work } from './work.ts'
+import type { ComputationRunnerOptions } from './computation-runner.ts'
+import type { Computation } from './computation.ts'
 
 export interface ServiceOptions extends Pick<
-  WorkRunnerOptions,
+  ComputationRunnerOptions,
   'store' | 'placesOf' | 'onJobLog' | 'prepare' | 'items' | 'note'
 > {
   readonly jobs: JobTable
@@ -29,7 +29,7 @@ export interface ServiceOptions extends Pick<
 export interface ServiceState {
   readonly options: ServiceOptions
   readonly registry: Registry<Encoded>
-  readonly works: Map<string, Work>
+  readonly works: Map<string, Computation>
   readonly failures: Remembered<Failure>
   /**
    * Promised handles that are done, and their tenants. The store knows only handles for which it has a row; not those

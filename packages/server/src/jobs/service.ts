@@ -65,14 +65,14 @@ import {
 } from '@heddle/core/lowlevel'
 import { commonTenant } from '../http/caller.ts'
 import { WorkSpans } from '../tracing/work-spans.ts'
-import { Backlog } from './backlog.ts'
+import { Backlog } from './jobs-backlog.ts'
 import { Computations } from './computations.ts'
 import type { Encoded } from './encoded.ts'
 import { findJob } from './job-table.ts'
 import type { AcknowledgedWork, LedgerEntry } from './ledger.ts'
 import type { JobTimings } from './metrics.ts'
 import { Prefetches, type PrefetchCounts, type StartPrefetch } from './prefetches.ts'
-import { asError, checkIndex, checkInput, draining } from './problems.ts'
+import { asError, checkIndex, checkInput, draining } from './job-errors.ts'
 import type { ReadInput } from './read-input.ts'
 import { Remembered, type Failure } from './remembered.ts'
 import { Requests, type CancelledState } from './requests.ts'
@@ -81,8 +81,8 @@ import type { ServedJob } from './served-job.ts'
 import type { ServiceOptions, ServiceState } from './service-state.ts'
 import { Supersets, type Family } from './supersets.ts'
 import { Waiting, type Answer, type Asking } from './waiting.ts'
-import { WorkRunner, noteStory } from './work-runner.ts'
-import { Work } from './work.ts'
+import { ComputationRunner, noteStory } from './computation-runner.ts'
+import { Computation } from './computation.ts'
 
 export type { ServiceOptions }
 
@@ -147,10 +147,10 @@ export class JobService {
   readonly #registry: Registry<Encoded>
   readonly #slots = new Slots()
   readonly #requests = new Requests()
-  readonly #works = new Map<string, Work>()
+  readonly #works = new Map<string, Computation>()
   readonly #failures = new Remembered<Failure>(rememberedFailures)
   readonly #promised = new Remembered<string>(rememberedPromises)
-  readonly #runner: WorkRunner
+  readonly #runner: ComputationRunner
   readonly #waiting: Waiting
   readonly #supersets: Supersets
   readonly #prefetches: Prefetches
@@ -180,7 +180,7 @@ export class JobService {
     this.#lobby = new Semaphore({ permits, name: 'The backlog', kernel })
     this.#supersets = new Supersets(options.store)
     this.#prefetches = new Prefetches(kernel, options.onProblem)
-    this.#runner = new WorkRunner({
+    this.#runner = new ComputationRunner({
       ...options,
       beforeDone: (work) => this.#keepLargest(work),
       registry: this.#registry,
@@ -336,7 +336,7 @@ export class JobService {
     return 'started'
   }
 
-  async #keepLargest(work: Work): Promise<void> {
+  async #keepLargest(work: Computation): Promise<void> {
     try {
       await this.#supersets.keep(work)
     } catch (error) {
@@ -531,7 +531,7 @@ export class JobService {
     submission: Submission,
     index: number,
     { tenant, request, trace }: Pick<Asking, 'tenant'> & Partial<Asking>,
-  ): Work {
+  ): Computation {
     const { served, seat, priority, force, begin } = submission
     try {
       // U3, U4; acknowledged work is computed with its acknowledged input.
@@ -547,7 +547,8 @@ export class JobService {
       const at = this.#options.kernel.clock.now()
       const submitted = { input }
       const work =
-        known ?? new Work({ served, submitted, handle, tenant, total, priority, at, begin, family })
+        known ??
+        new Computation({ served, submitted, handle, tenant, total, priority, at, begin, family })
       if (work.state === 'looking') work.isForced ||= force
       if (submission.admittedAt !== undefined) {
         this.#enqueue.record(this.#options.kernel.clock.now() - submission.admittedAt)
@@ -570,7 +571,7 @@ export class JobService {
     return this.#options.owns?.(found.handle) === false ? submission : found
   }
 
-  #start(work: Work, seat: Seat | undefined, trace: Context | undefined): Work {
+  #start(work: Computation, seat: Seat | undefined, trace: Context | undefined): Computation {
     const { handle, tenant, priority } = work
     work.spans = WorkSpans.begin({ job: work.served.name, handle, tenant, priority }, trace)
     this.#works.set(work.handle, work)
@@ -582,7 +583,7 @@ export class JobService {
   }
 
   /** Ends the work when no caller waits for it and no request holds it (W4). */
-  #abandon(work: Work, reason: unknown): void {
+  #abandon(work: Computation, reason: unknown): void {
     const isWanted = work.holds.size > 0 || this.#registry.active(work.handle) > 0
     if (work.isEnded || isWanted || work.served.whenAbandoned === 'keep') return
     // A caller that comes now starts new work: this one is about to end.
@@ -597,7 +598,7 @@ export class JobService {
     )
   }
 
-  #onEnd(work: Work, error: unknown): void {
+  #onEnd(work: Computation, error: unknown): void {
     this.#leave(work)
     const { kernel, onComputed } = this.#options
     onComputed?.(work.served.name, kernel.clock.now() - work.at, work.state === 'done')
@@ -612,7 +613,7 @@ export class JobService {
       this.#failures.set(work.handle, { tenant: work.tenant, error: asError(error) })
   }
 
-  #leave(work: Work): void {
+  #leave(work: Computation): void {
     if (this.#works.get(work.handle) === work) this.#works.delete(work.handle)
   }
 }

@@ -17,7 +17,7 @@
 import { HeddleError } from '@heddle/core'
 import { Remembered } from './remembered.ts'
 import type { ResultStore } from './result-store.ts'
-import type { Work } from './work.ts'
+import type { Computation } from './computation.ts'
 
 /** Which inputs answer for each other, and how large one is. */
 export interface Family {
@@ -39,7 +39,7 @@ const remembered = 10_000
 export class Supersets {
   readonly #store: Pick<ResultStore, 'largest' | 'keepLargest' | 'prepared'>
   /** Under way, by family. */
-  readonly #works = new Map<string, Set<Work>>()
+  readonly #works = new Map<string, Set<Computation>>()
   readonly #largest = new Remembered<Larger>(remembered)
   #reused = 0
 
@@ -91,7 +91,7 @@ export class Supersets {
     this.#reused++
   }
 
-  began(work: Work): void {
+  began(work: Computation): void {
     if (work.family === undefined) return
     const { key } = work.family
     const works = this.#works.get(key) ?? new Set()
@@ -99,7 +99,7 @@ export class Supersets {
   }
 
   /** However it ended. */
-  ended(work: Work): void {
+  ended(work: Computation): void {
     if (work.family === undefined) return
     const { key } = work.family
     const works = this.#works.get(key)
@@ -117,7 +117,7 @@ export class Supersets {
    *
    * *Cancellation*: none: it waits for the store.
    */
-  async keep(work: Work): Promise<void> {
+  async keep(work: Computation): Promise<void> {
     const larger = largerOf(work)
     if (work.family === undefined || larger === undefined || work.hasUnstored) return
     await this.#store.keepLargest(work.family.key, larger, work.isForced)
@@ -129,7 +129,7 @@ export class Supersets {
   }
 }
 
-function largerOf({ handle, submitted, family, signal }: Work): Larger | undefined {
+function largerOf({ handle, submitted, family, signal }: Computation): Larger | undefined {
   if (family === undefined || submitted === undefined || signal.aborted) return undefined
   return { handle, input: submitted.input, size: family.size }
 }

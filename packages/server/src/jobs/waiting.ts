@@ -10,12 +10,12 @@ import type { Kernel, Registry, RegistryRequest, Slots, SlotTicket } from '@hedd
 import { encodeResult, isEncoded, type Encoded } from './encoded.ts'
 import { itemName } from './handle.ts'
 import type { AcknowledgementLog, LedgerEntry } from './ledger.ts'
-import { cancelledBy, lostResult, withStage } from './problems.ts'
+import { cancelledBy, lostResult, withStage } from './job-errors.ts'
 import type { Failure, Remembered } from './remembered.ts'
 import type { Requests } from './requests.ts'
 import type { ResultStore } from './result-store.ts'
-import { noteStory } from './work-runner.ts'
-import type { Hold, Work } from './work.ts'
+import { noteStory } from './computation-runner.ts'
+import type { Hold, Computation } from './computation.ts'
 
 /** One request of a caller. */
 export interface Asking {
@@ -51,7 +51,7 @@ export interface WaitingOptions {
   readonly failures: Remembered<Failure>
   readonly kernel: Kernel
   /** Ends the work if no caller needs it any more. */
-  readonly abandon: (work: Work, reason: unknown) => void
+  readonly abandon: (work: Computation, reason: unknown) => void
 }
 
 /** One waiting request, with its ticket. */
@@ -84,7 +84,7 @@ export class Waiting {
    * @param given The slot's ticket, when the caller has taken it before.
    */
   async acknowledge(
-    work: Work,
+    work: Computation,
     index: number,
     caller: Asking,
     given?: SlotTicket,
@@ -124,7 +124,7 @@ export class Waiting {
   }
 
   /** Everything is stored already, or it is in the ledger that it will be. */
-  async #written(work: Work): Promise<void> {
+  async #written(work: Computation): Promise<void> {
     const isStored = (await work.looked) === 'stored'
     if (!isStored && !work.isEnded) await this.#inLedger(work)
   }
@@ -142,7 +142,7 @@ export class Waiting {
     }
   }
 
-  async #inLedger(work: Work): Promise<void> {
+  async #inLedger(work: Computation): Promise<void> {
     const { served, handle, submitted, priority } = work
     if (work.ledger !== undefined) return void (await work.ledger)
     const { input } = submitted!
@@ -165,7 +165,7 @@ export class Waiting {
   }
 
   /** A failed write can be tried again. @throws `HDL_STORE_FAILED`. *Cancellation*: none. */
-  async write(work: Work, entry: Promise<LedgerEntry>): Promise<void> {
+  async write(work: Computation, entry: Promise<LedgerEntry>): Promise<void> {
     work.ledger = entry
     try {
       await entry
@@ -185,7 +185,7 @@ export class Waiting {
    * *Cancellation*: `disconnect`, `deadline`, the slot and the request's id end this request only.
    * @param isSubmit After `wait` it is acknowledged; a caller that only asks is answered that it continues.
    */
-  async wait(work: Work, index: number, caller: Asking, isSubmit: boolean): Promise<Answer> {
+  async wait(work: Computation, index: number, caller: Asking, isSubmit: boolean): Promise<Answer> {
     const { handle, total } = work
     const { request: id, wait } = caller
     this.#options.requests.check(caller.tenant, id)
@@ -220,7 +220,7 @@ export class Waiting {
   }
 
   /** Takes the slot and registers the waiting caller in one step. */
-  #enter(work: Work, index: number, caller: Asking): OpenWait {
+  #enter(work: Computation, index: number, caller: Asking): OpenWait {
     const { handle } = work
     const { disconnect, deadline } = caller
     const arriving: Hold = { request: caller.request }
@@ -249,13 +249,13 @@ export class Waiting {
   }
 
   /** Delivered and not stored yet, still to come, or stored: one of them sees a completion (W6). */
-  #look(work: Work, index: number): Found | Promise<Found> {
+  #look(work: Computation, index: number): Found | Promise<Found> {
     if (work.results.has(index)) return { value: work.results.get(index)! }
     return work.awaits(index) ? undefined : this.#lookInStore(work, index)
   }
 
   /** Only results of the second stage leave the work before it ends. */
-  async #lookInStore(work: Work, index: number): Promise<Found> {
+  async #lookInStore(work: Computation, index: number): Promise<Found> {
     const { handle } = work
     const stored = await this.#options.store.item(handle, index)
     if (stored !== undefined) {
@@ -273,7 +273,7 @@ export class Waiting {
   }
 
   /** Listens for the moment when the last of the current waiters has left. */
-  #watch(work: Work): void {
+  #watch(work: Computation): void {
     const gone = this.#options.registry.gone(work.handle)
     if (work.watched === gone) return
     work.watched = gone

@@ -13,7 +13,7 @@
  */
 import { write, type Clock, type Stored, type Tables } from '@heddle/core/lowlevel'
 import { newSecret, readSigned, sign } from './secrets.ts'
-import { settings, type SettingRecord } from './tables.ts'
+import { settings, type SettingRecord } from './people-tables.ts'
 
 const currentId = 'cookie key'
 const earlierId = 'earlier cookie keys'

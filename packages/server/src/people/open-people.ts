@@ -1,6 +1,6 @@
 import { openStore, systemKernel } from '@heddle/core/lowlevel'
 import { People } from './people.ts'
-import { peopleTables } from './tables.ts'
+import { peopleTables } from './people-tables.ts'
 
 export interface OpenPeople extends AsyncDisposable {
   readonly people: People

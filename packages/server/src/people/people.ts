@@ -33,7 +33,7 @@ import {
   type TokenRecord,
   type UserRecord,
   type UserState,
-} from './tables.ts'
+} from './people-tables.ts'
 
 const second = 1_000
 const minute = 60 * second

@@ -12,7 +12,7 @@
 import { HeddleError } from '@heddle/core'
 import { erase, write, type Tables } from '@heddle/core/lowlevel'
 import { newSecret, sha256 } from '../people/secrets.ts'
-import { approvals, type ApprovalRecord } from './tables.ts'
+import { approvals, type ApprovalRecord } from './runs-tables.ts'
 
 export interface ApprovalLinksOptions {
   readonly tables: Tables

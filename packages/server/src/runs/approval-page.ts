@@ -1,6 +1,6 @@
 /** The page behind an approval link: plain HTML that needs neither a script nor an account. */
 import { escaped } from '../http/html.ts'
-import type { ApprovalRecord } from './tables.ts'
+import type { ApprovalRecord } from './runs-tables.ts'
 
 /** The rights of the page: show itself and send its form to this server. */
 export const approvalHeaders = {

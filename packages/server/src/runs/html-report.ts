@@ -18,7 +18,7 @@ import type { LogPage } from '../client/contract/runs.ts'
 import { escaped } from '../http/html.ts'
 import { style } from './html-report-style.ts'
 import { mermaid } from './exports.ts'
-import type { ViewedRun } from './views.ts'
+import type { ViewedRun } from './record-views.ts'
 
 const mostBars = 300
 const mostRows = 5_000

@@ -14,7 +14,7 @@
 import { outcomeOf, type HistoryEntry, type Journal, type RunOverview } from '@heddle/core/lowlevel'
 import { hasEnded, stateCode, type RunChange, type RunOutcome } from '../client/contract/runs.ts'
 import type { EventStream } from './event-stream.ts'
-import { firstLine } from './views.ts'
+import { firstLine } from './record-views.ts'
 
 const frameEvery = 100
 /** Milliseconds between two checks of a run in which nothing happens. */

@@ -44,7 +44,7 @@ import {
   timelineView,
   type LoopGapInput,
   type ViewedRun,
-} from './views.ts'
+} from './record-views.ts'
 
 export interface PointInput {
   readonly position?: number | undefined

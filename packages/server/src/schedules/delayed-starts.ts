@@ -22,9 +22,9 @@ import {
 } from '@heddle/core/lowlevel'
 import { nameIn } from '../http/tenancy.ts'
 import type { StartAnswer, StartRequest } from '../runs/own-runs.ts'
-import type { Runner } from './runner.ts'
+import type { Runner } from './scheduled-runs.ts'
 import type { IsShown } from './schedules.ts'
-import { starts, storedArgs, type StartRecord } from './tables.ts'
+import { starts, storedArgs, type StartRecord } from './schedule-tables.ts'
 
 export interface DelayedStartsOptions {
   readonly tables: Tables

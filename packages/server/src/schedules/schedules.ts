@@ -38,9 +38,9 @@ import {
   type Tables,
 } from '@heddle/core/lowlevel'
 import { nameIn } from '../http/tenancy.ts'
-import { idOf, type Definition } from './definition.ts'
+import { idOf, type Definition } from './schedule-definition.ts'
 import { DueTimes } from './due-times.ts'
-import type { Runner } from './runner.ts'
+import type { Runner } from './scheduled-runs.ts'
 import type { Missed, Overlap } from './schedule.ts'
 import {
   definitions,
@@ -51,7 +51,7 @@ import {
   type FiringRecord,
   type FiringState,
   type StateRecord,
-} from './tables.ts'
+} from './schedule-tables.ts'
 
 const second = 1_000
 const minute = 60 * second

@@ -4,7 +4,7 @@ import { openStore, seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { BlockWatch } from '../../src/fleet/block-watch.ts'
 import { People } from '../../src/people/people.ts'
-import { peopleTables } from '../../src/people/tables.ts'
+import { peopleTables } from '../../src/people/people-tables.ts'
 
 /** Records the queries and the blocks of the watch. */
 async function setUp() {

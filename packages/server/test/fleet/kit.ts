@@ -14,7 +14,7 @@ import { readOpen, type LeaseRecord } from '../../src/campaigns/records.ts'
 import { FleetJobs } from '../../src/fleet/fleet-jobs.ts'
 import { Fleet, type FleetOptions } from '../../src/fleet/fleet.ts'
 import type { Lease } from '../../src/fleet/lease.ts'
-import { fleetTables } from '../../src/fleet/tables.ts'
+import { fleetTables } from '../../src/fleet/fleet-tables.ts'
 
 /** Tests use few shards, so that a take-over moves everything at once. */
 const shards = 4

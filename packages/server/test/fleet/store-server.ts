@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { HeddleError, isError } from '@heddle/core'
 import { Shards, systemKernel, type OpenStore, type StoreDatabase } from '@heddle/core/lowlevel'
-import { openFleetRoom, type FleetRoom } from '../../src/fleet/room.ts'
+import { openFleetRoom, type FleetRoom } from '../../src/fleet/fleet-room.ts'
 import type { FleetJobs } from '../../src/fleet/fleet-jobs.ts'
 import type { Lease } from '../../src/fleet/lease.ts'
 import { nextCheck, until } from '../../../core/test/kernel/until.ts'

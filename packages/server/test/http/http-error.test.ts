@@ -4,7 +4,7 @@ import { errorCodes } from 'fastify'
 import { HeddleError, type ErrorCode } from '@heddle/core'
 import { errorTable } from '../../../core/src/errors.ts'
 import { toConnectionError, toHttpError } from '../../src/http/http-error.ts'
-import { jobFailure } from '../../src/jobs/problems.ts'
+import { jobFailure } from '../../src/jobs/job-errors.ts'
 
 /** An error of any code; its message does not matter. */
 function ofCode(code: ErrorCode): HeddleError {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openStore, seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { People } from '../../src/people/people.ts'
-import { peopleTables } from '../../src/people/tables.ts'
+import { peopleTables } from '../../src/people/people-tables.ts'
 
 const day = 86_400_000
 const password = 'a long enough password'

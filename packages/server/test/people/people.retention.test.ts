@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { seededRandom, openStore, type Tables } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { People } from '../../src/people/people.ts'
-import { actions, peopleTables } from '../../src/people/tables.ts'
+import { actions, peopleTables } from '../../src/people/people-tables.ts'
 
 const day = 86_400_000
 

@@ -4,7 +4,7 @@ import { HeddleError } from '@heddle/core'
 import { openStore, seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { ApprovalLinks } from '../../src/runs/approval-links.ts'
-import { approvals, runTables } from '../../src/runs/tables.ts'
+import { approvals, runTables } from '../../src/runs/runs-tables.ts'
 
 async function open() {
   const clock = new VirtualClock()

@@ -4,10 +4,10 @@ import { openStore, seededRandom, type Kernel, type Tables } from '@heddle/core/
 import { VirtualClock } from '@heddle/core/testing'
 import type { StartAnswer, StartRequest } from '../../src/runs/own-runs.ts'
 import { DelayedStarts } from '../../src/schedules/delayed-starts.ts'
-import type { Definition } from '../../src/schedules/definition.ts'
-import type { Runner } from '../../src/schedules/runner.ts'
+import type { Definition } from '../../src/schedules/schedule-definition.ts'
+import type { Runner } from '../../src/schedules/scheduled-runs.ts'
 import { Schedules } from '../../src/schedules/schedules.ts'
-import { scheduleTables } from '../../src/schedules/tables.ts'
+import { scheduleTables } from '../../src/schedules/schedule-tables.ts'
 import { Ticker } from '../../src/schedules/ticker.ts'
 
 export interface FakeRun {

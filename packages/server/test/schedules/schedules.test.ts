@@ -3,9 +3,9 @@ import { test, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { HeddleError } from '@heddle/core'
 import { write, type Tables } from '@heddle/core/lowlevel'
-import type { Definition } from '../../src/schedules/definition.ts'
+import type { Definition } from '../../src/schedules/schedule-definition.ts'
 import type { MakeInput } from '../../src/schedules/schedules.ts'
-import { firings, states } from '../../src/schedules/tables.ts'
+import { firings, states } from '../../src/schedules/schedule-tables.ts'
 import { definition, Kit } from './kit.ts'
 
 const second = 1_000

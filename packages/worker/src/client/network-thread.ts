@@ -14,7 +14,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe, systemKernel, type Timer } from '@heddle/core/lowlevel'
-import type { FromNetwork, NetworkSettings, ToNetwork } from './messages.ts'
+import type { FromNetwork, NetworkSettings, ToNetwork } from './network-messages.ts'
 import { Sender, type Answer } from './send.ts'
 
 interface Held {

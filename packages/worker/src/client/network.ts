@@ -1,7 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads'
 import { HeddleError } from '@heddle/core'
 import { describe, waitFor, type Kernel } from '@heddle/core/lowlevel'
-import type { FromNetwork, NetworkSettings, ToNetwork } from './messages.ts'
+import type { FromNetwork, NetworkSettings, ToNetwork } from './network-messages.ts'
 
 /** Threads run the same kind of file as the loop does: sources from sources, built from built. */
 const entry = new URL(

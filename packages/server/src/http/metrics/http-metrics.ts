@@ -2,7 +2,7 @@
 import type { Clock } from '@heddle/core/lowlevel'
 import type { AdminOptions } from '../admin-room.ts'
 import { counter, gauge, one, type MetricFamily } from './prometheus.ts'
-import { summary } from './summary.ts'
+import { summary } from './duration-summary.ts'
 
 export function httpMetrics(options: Omit<AdminOptions, 'rooms'>): readonly MetricFamily[] {
   const { pool, loop, drain, storeWatch } = options

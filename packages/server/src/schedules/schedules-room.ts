@@ -11,7 +11,7 @@ import { refuseGraph, type GraphTable } from '../runs/graph-table.ts'
 import type { DelayedStarts } from './delayed-starts.ts'
 import { DueTimes } from './due-times.ts'
 import type { IsShown, Schedules, ScheduleView } from './schedules.ts'
-import type { FiringRecord, StartRecord } from './tables.ts'
+import type { FiringRecord, StartRecord } from './schedule-tables.ts'
 import { Ticker } from './ticker.ts'
 
 export interface SchedulesRoomOptions {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { layLanes, type Bar } from '../../src/runs/views.ts'
+import { layLanes, type Bar } from '../../src/runs/record-views.ts'
 
 type Nodes = Parameters<typeof layLanes>[0]['nodes']
 

@@ -8,7 +8,7 @@ import { job } from '@heddle/core'
 import { openStore, systemKernel } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
 import { People } from '../../src/people/people.ts'
-import { peopleTables } from '../../src/people/tables.ts'
+import { peopleTables } from '../../src/people/people-tables.ts'
 import { startServer, type Server, type ServerOptions } from '../../src/server.ts'
 import { call, type Reply } from '../support/client.ts'
 

@@ -36,15 +36,15 @@ import type { StageSpans } from '../tracing/work-spans.ts'
 import { encodeResult, encodeSmall, isEncoded, type Encoded } from './encoded.ts'
 import { itemName, shownName } from './handle.ts'
 import type { LedgerEntry, StageName } from './ledger.ts'
-import { asError, jobFailure, lostSource, unusableResult } from './problems.ts'
+import { asError, jobFailure, lostSource, unusableResult } from './job-errors.ts'
 import type { Prepared, ResultStore } from './result-store.ts'
 import type { ItemInput } from './served-job.ts'
-import { noteFailedWork } from './failed-work.ts'
+import { noteFailedComputation } from './failed-computations.ts'
 import type { StageRow } from './story.ts'
 import { findProblem } from './usable.ts'
-import type { Work } from './work.ts'
+import type { Computation } from './computation.ts'
 
-export interface WorkRunnerOptions {
+export interface ComputationRunnerOptions {
   readonly store: ResultStore
   /** Where the jobs of a tenant run. */
   readonly placesOf: (tenant: string) => Places
@@ -59,17 +59,17 @@ export interface WorkRunnerOptions {
   /** The store has taken something. */
   readonly onStored: () => void
   /** Acknowledged, but neither done nor failed in this process: it is left for the next one. */
-  readonly onLeft: (work: Work) => void
+  readonly onLeft: (work: Computation) => void
   /** One result of the second stage was made. */
   readonly onItemMade: (name: string) => void
   /** One result of the second stage failed; the others continue. */
-  readonly onItemFailed: (work: Work, name: string, error: unknown) => void
+  readonly onItemFailed: (work: Computation, name: string, error: unknown) => void
   /** Writes a line of the structured log. */
   readonly note?: ((event: LogEvent) => void) | undefined
   /** Waited for when all results are made and stored. It does not reject. */
-  readonly beforeDone?: ((work: Work) => Promise<void>) | undefined
+  readonly beforeDone?: ((work: Computation) => Promise<void>) | undefined
   /** In the same step in which the work ends; undefined when it is done. */
-  readonly onEnd: (work: Work, error: unknown) => void
+  readonly onEnd: (work: Computation, error: unknown) => void
 }
 
 /** The first stage of a handle, and the version that results are derived from. */
@@ -83,15 +83,15 @@ interface Source {
   readonly isWhole: boolean
 }
 
-export class WorkRunner {
-  readonly #options: WorkRunnerOptions
+export class ComputationRunner {
+  readonly #options: ComputationRunnerOptions
   /** How many may wait for room in the second stage itself. */
   readonly #lobby: Semaphore
   readonly #itemCapacity: number
   /** Computations that make results of the second stage now. */
   #making = 0
 
-  constructor(options: WorkRunnerOptions) {
+  constructor(options: ComputationRunnerOptions) {
     this.#options = options
     const { capacity } = options.items.stats().queue
     this.#itemCapacity = capacity
@@ -104,7 +104,7 @@ export class WorkRunner {
    * *Cancellation*: the work's signal ends it.
    * @param given The seat that it was admitted with. Absent when no caller has submitted it.
    */
-  async run(work: Work, given: Seat | undefined): Promise<void> {
+  async run(work: Computation, given: Seat | undefined): Promise<void> {
     try {
       using seat = given
       const stored = work.isForced ? undefined : await this.#find(work)
@@ -143,11 +143,11 @@ export class WorkRunner {
     }
   }
 
-  #hasMore(work: Work): boolean {
+  #hasMore(work: Computation): boolean {
     return work.served.item === undefined ? work.isAsked : work.hasMore
   }
 
-  async #find(work: Work): Promise<Source | undefined> {
+  async #find(work: Computation): Promise<Source | undefined> {
     const { handle, served, signal } = work
     const { store } = this.#options
     const entry = await store.prepared(handle, { signal })
@@ -157,7 +157,7 @@ export class WorkRunner {
     return { prepared: entry.value, parent: entry, wasStored: true, isWhole }
   }
 
-  async #prepare(work: Work, seat: Seat | undefined): Promise<Source> {
+  async #prepare(work: Computation, seat: Seat | undefined): Promise<Source> {
     const { served, handle, total, submitted, signal } = work
     const { prepare: job, limits } = served
     // Only results were requested, and their first stage was deleted since.
@@ -223,7 +223,7 @@ export class WorkRunner {
     }
   }
 
-  #recordFailedPrepare(work: Work, attempt: number, error: unknown): void {
+  #recordFailedPrepare(work: Computation, attempt: number, error: unknown): void {
     const { aborted, reason } = work.signal
     // Work that a drain cuts off, or that the store has not let begin, has not failed: it runs again.
     if (isError(reason, 'HDL_DRAINING') || isError(error, 'HDL_STORE_FAILED')) return
@@ -237,7 +237,7 @@ export class WorkRunner {
   }
 
   /** Reports the same rows as a node in a graph run. */
-  #onPrepareReport(work: Work, report: AttemptReport): void {
+  #onPrepareReport(work: Computation, report: AttemptReport): void {
     const { attempt } = report
     switch (report.type) {
       case 'queued':
@@ -261,7 +261,7 @@ export class WorkRunner {
   }
 
   /** All results are one node of the journal, so the attempts of one of them are lines of its log. */
-  #onItemReport(work: Work, name: string, index: number, report: AttemptReport): void {
+  #onItemReport(work: Computation, name: string, index: number, report: AttemptReport): void {
     const { attempt } = report
     if (report.type === 'log') {
       this.#options.onJobLog(name, report.text)
@@ -278,18 +278,18 @@ export class WorkRunner {
     }
   }
 
-  #log(work: Work, name: string, node: StageName, attempt: number, text: string): void {
+  #log(work: Computation, name: string, node: StageName, attempt: number, text: string): void {
     this.#options.onJobLog(name, text)
     this.#recordLog(work, node, attempt, text)
   }
 
-  #recordLog(work: Work, node: StageName, attempt: number, text: string): void {
+  #recordLog(work: Computation, node: StageName, attempt: number, text: string): void {
     const at = this.#options.kernel.clock.wallTime()
     record(work, { kind: 'log', node, attempt, at, text })
   }
 
   #record(
-    work: Work,
+    work: Computation,
     node: StageName,
     state: NodeState,
     more: { readonly attempt?: number; readonly error?: unknown; readonly delay?: number } = {},
@@ -303,7 +303,7 @@ export class WorkRunner {
    * failed, whatever ended it: its job is put back (L5 of store-ledger.ts).
    */
   #runWhenBegun(
-    work: Work,
+    work: Computation,
     start: Start,
     job: Job,
     input: unknown,
@@ -325,7 +325,7 @@ export class WorkRunner {
     )
   }
 
-  #runAtPlace({ tenant }: Work, job: Job, input: unknown, context: RunnerContext): unknown {
+  #runAtPlace({ tenant }: Computation, job: Job, input: unknown, context: RunnerContext): unknown {
     try {
       const place = findPlace(context.name, job.place, this.#options.placesOf(tenant))
       return runJob(job, input, place, context)
@@ -341,7 +341,7 @@ export class WorkRunner {
   #needsOf(
     job: Job,
     input: unknown,
-    { signal }: Work,
+    { signal }: Computation,
     name: string,
   ): Needs | undefined | Promise<Needs | undefined> {
     let needs: unknown
@@ -359,7 +359,7 @@ export class WorkRunner {
     return waitFor(late, what, this.#options.kernel.clock, { signal, deadline })
   }
 
-  #stageOptions(job: Job, { priority, signal, tenant }: Work, name: string): SubmitOptions {
+  #stageOptions(job: Job, { priority, signal, tenant }: Computation, name: string): SubmitOptions {
     const { retries, retryBaseDelay } = job
     // A place that is missing fails the attempt.
     const permits = this.#options.placesOf(tenant)[job.place]?.permitsOf?.(job)
@@ -376,7 +376,7 @@ export class WorkRunner {
   }
 
   /** The limit is for waiting callers: promised work keeps its place in the queue (W4). */
-  #onQueuedTooLong(work: Work, task: AdmittedTask<unknown>, limit: number): void {
+  #onQueuedTooLong(work: Computation, task: AdmittedTask<unknown>, limit: number): void {
     const { handle } = work
     const what = shownName(handle)
     const error = new HeddleError('HDL_TIMEOUT', { what, limit, stage: 'queue' })
@@ -385,7 +385,7 @@ export class WorkRunner {
   }
 
   /** Tells every result that is wanted now. */
-  async #make(work: Work, source: Source, failures: unknown[]): Promise<void> {
+  async #make(work: Computation, source: Source, failures: unknown[]): Promise<void> {
     const { item } = work.served
     if (item === undefined) {
       const { value } = source.prepared
@@ -413,7 +413,12 @@ export class WorkRunner {
   }
 
   /** All that are wanted, as many at a time as this computation has a share of seats. */
-  async #makeItems(work: Work, job: Job, source: Source, failures: unknown[]): Promise<void> {
+  async #makeItems(
+    work: Computation,
+    job: Job,
+    source: Source,
+    failures: unknown[],
+  ): Promise<void> {
     const { signal } = work
     const making = new Set<Promise<void>>()
     // Opened by a result that was made and by a caller that asks for more. A race of all that are being made would add
@@ -448,12 +453,18 @@ export class WorkRunner {
   }
 
   /** Work that was admitted is never turned away here, however many wait before it. */
-  async #itemSeat({ priority, signal, tenant }: Work): Promise<Seat> {
+  async #itemSeat({ priority, signal, tenant }: Computation): Promise<Seat> {
     using _permit = await this.#lobby.acquire({ priority, signal })
     return await this.#options.items.waitRoom({ priority, signal, tenant })
   }
 
-  async #makeItem(work: Work, job: Job, index: number, source: Source, seat: Seat): Promise<void> {
+  async #makeItem(
+    work: Computation,
+    job: Job,
+    index: number,
+    source: Source,
+    seat: Seat,
+  ): Promise<void> {
     const { handle, signal } = work
     const { store, items, registry } = this.#options
     const name = itemName(handle, index)
@@ -515,7 +526,7 @@ export class WorkRunner {
     return encodeResult(value, this.#options.kernel.clock)
   }
 
-  #tell(work: Work, index: number, value: Encoded): void {
+  #tell(work: Computation, index: number, value: Encoded): void {
     // It may have been ended in the step in which the result came (W7).
     work.signal.throwIfAborted()
     work.results.set(index, value)
@@ -530,7 +541,7 @@ export class WorkRunner {
   }
 
   /** The version that results are derived from; undefined when the store did not take it, or not for long. */
-  async #keepPrepared(work: Work, prepared: Prepared): Promise<ParentVersion | undefined> {
+  async #keepPrepared(work: Computation, prepared: Prepared): Promise<ParentVersion | undefined> {
     const { handle } = work
     const { store } = this.#options
     return this.#keep(work, handle, () => store.keepPrepared(handle, prepared))
@@ -541,7 +552,7 @@ export class WorkRunner {
    * stored, with its first stage stored again; a stale result without a promise is not stored.
    */
   async #keepDerived(
-    work: Work,
+    work: Computation,
     source: Source,
     name: string,
     keep: (parent: ParentVersion) => Promise<void>,
@@ -570,7 +581,7 @@ export class WorkRunner {
    *
    * @throws the error of a result that can never be stored: the job has failed.
    */
-  async #keep<T>(work: Work, name: string, keep: () => Promise<T>): Promise<T | undefined> {
+  async #keep<T>(work: Computation, name: string, keep: () => Promise<T>): Promise<T | undefined> {
     try {
       const kept = await keep()
       this.#options.onStored()
@@ -586,7 +597,7 @@ export class WorkRunner {
 
   /** An attempt failed, and there is another one. */
   #noteRetry(
-    { handle, served, tenant, spans }: Work,
+    { handle, served, tenant, spans }: Computation,
     stage: string,
     { attempt, error, delay }: AttemptReport & { readonly type: 'retrying' },
     index?: number,
@@ -606,7 +617,7 @@ export class WorkRunner {
   }
 
   /** How a computation ended that is not done, or one of its results that is not made. */
-  #noteEnd(work: Work, error: unknown, stage: string, index?: number): void {
+  #noteEnd(work: Computation, error: unknown, stage: string, index?: number): void {
     const { handle, served, tenant, signal } = work
     const isTimeout = isError(error, 'HDL_TIMEOUT')
     const event = signal.aborted ? 'cancelled' : isTimeout ? 'timeout' : 'worker_error'
@@ -614,10 +625,10 @@ export class WorkRunner {
     this.#options.note?.({ event, ...named, ...work.spans?.ids, ...reasonOf(error) })
   }
 
-  #fail(work: Work, error: unknown): void {
+  #fail(work: Computation, error: unknown): void {
     const { handle, stage } = work
     work.end('ended', error)
-    noteFailedWork(error, work)
+    noteFailedComputation(error, work)
     work.spans?.end(work.signal.aborted ? 'cancelled' : 'failed', error)
     this.#noteEnd(work, error, stage)
     // Drained work was acknowledged, and continues after the next start; so does promised work that
@@ -676,19 +687,19 @@ async function isGone(kept: Promise<void>): Promise<boolean> {
 }
 
 /** Writes to the ledger if the work is in it; in the order of the calls. */
-function note(work: Work, write: (entry: LedgerEntry) => void): void {
+function note(work: Computation, write: (entry: LedgerEntry) => void): void {
   // Callers that wait for the acknowledgement get an error when it fails.
   work.ledger?.then(write).catch((error: HeddleError) => void error)
 }
 
 /** Keeps the row, and writes it if the work is in the ledger. */
-function record(work: Work, row: StageRow): void {
+function record(work: Computation, row: StageRow): void {
   work.story.add(row)
   note(work, (entry) => entry.write(row))
 }
 
 /** Writes the events from before the work was in the ledger. To be called in the step in which it comes there. */
-export function noteStory(work: Work): void {
+export function noteStory(work: Computation): void {
   const rows = work.story.rows()
   note(work, (entry) => {
     for (const row of rows) entry.write(row)

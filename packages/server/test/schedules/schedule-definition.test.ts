@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Graph } from '@heddle/core'
 import { graphTable } from '../../src/runs/graph-table.ts'
-import { exportedSchedules } from '../../src/schedules/definition.ts'
+import { exportedSchedules } from '../../src/schedules/schedule-definition.ts'
 import { schedule } from '../../src/schedules/schedule.ts'
 
 const graph = new Graph()

@@ -34,7 +34,7 @@ import type { Room } from '../http/room.ts'
 import { route, type Call } from '../http/route.ts'
 import { tenantsOf } from '../http/tenancy.ts'
 import type { People } from '../people/people.ts'
-import { BacklogReport } from './backlog.ts'
+import { BacklogReport } from './fleet-backlog.ts'
 import { readErrorRecord } from './error-records.ts'
 import { BlockWatch } from './block-watch.ts'
 import { FleetJobs } from './fleet-jobs.ts'
@@ -51,7 +51,7 @@ import {
 } from './elsewhere.ts'
 import type { Refusal, WorkerDescription, WorkerIdentity } from './fleet-worker.ts'
 import { defaultTimes, type Lease, type LeaseTimes } from './lease.ts'
-import { readResult } from './results.ts'
+import { readResult } from './read-result.ts'
 
 /** Milliseconds, for the fleet of one server. */
 export interface FleetLimits {

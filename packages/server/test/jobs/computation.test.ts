@@ -4,18 +4,26 @@ import fc from 'fast-check'
 import { job } from '@heddle/core'
 import { Dispatcher, type AdmittedTask } from '@heddle/core/lowlevel'
 import { serveJob } from '../../src/jobs/served-job.ts'
-import { Work } from '../../src/jobs/work.ts'
+import { Computation } from '../../src/jobs/computation.ts'
 
 const load = job({ name: 'load' }, () => 1)
 const plot = job({ name: 'plot' }, () => 2)
 
-function work(total: number, isSubmitted = true): Work {
+function work(total: number, isSubmitted = true): Computation {
   const served = serveJob({ name: 'two', prepare: load, item: plot, total })
   const submitted = isSubmitted ? { input: 'csv' } : undefined
-  return new Work({ served, tenant: 'default', submitted, handle: 'h', total, priority: 1, at: 0 })
+  return new Computation({
+    served,
+    tenant: 'default',
+    submitted,
+    handle: 'h',
+    total,
+    priority: 1,
+    at: 0,
+  })
 }
 
-function takeAll(of: Work): number[] {
+function takeAll(of: Computation): number[] {
   const taken = []
   for (let index = of.take(); index !== undefined; index = of.take()) taken.push(index)
   return taken

@@ -9,7 +9,7 @@ import { tenantsOf } from '../http/tenancy.ts'
 import { auditTo } from './audit.ts'
 import type { KnownSession, People } from './people.ts'
 import { setCookie, type PeoplePolicy } from './policy.ts'
-import type { ActionRecord, TokenRecord, UserRecord } from './tables.ts'
+import type { ActionRecord, TokenRecord, UserRecord } from './people-tables.ts'
 
 export interface PeopleRoomOptions {
   readonly people: People

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { job } from '@heddle/core'
 import { openStore, systemKernel } from '@heddle/core/lowlevel'
 import { People } from '../../src/people/people.ts'
-import { peopleTables } from '../../src/people/tables.ts'
+import { peopleTables } from '../../src/people/people-tables.ts'
 import { startServer, type Server } from '../../src/server.ts'
 import { call, type Reply } from '../support/client.ts'
 

@@ -9,7 +9,7 @@ import {
   backlogTable,
   type Backlog,
   type BacklogReportOptions,
-} from '../../src/fleet/backlog.ts'
+} from '../../src/fleet/fleet-backlog.ts'
 import { startServer } from '../../src/server.ts'
 import { call } from '../support/client.ts'
 import { reach } from '../../../core/test/kernel/until.ts'

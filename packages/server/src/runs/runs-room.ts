@@ -28,11 +28,11 @@ import { EventStream } from './event-stream.ts'
 import { refuseGraph, type GraphTable } from './graph-table.ts'
 import { ListStream } from './list-stream.ts'
 import type { OwnRuns, SteerAnswer } from './own-runs.ts'
-import { openRunsReader, type RunsReader } from './reader.ts'
+import { openRunsReader, type RunsReader } from './runs-reader.ts'
 import { checkRun, ownRuns, tallyOf } from './run-tenants.ts'
 import { streamRun } from './run-stream.ts'
 import type { PointInput, ViewQuestion } from './run-views.ts'
-import { summaryView, type LoopGapInput } from './views.ts'
+import { summaryView, type LoopGapInput } from './record-views.ts'
 
 /** Streams at a time; a page has one. */
 const mostStreams = 1_000

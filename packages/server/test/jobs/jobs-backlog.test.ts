@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { isError } from '@heddle/core'
 import { seededRandom } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
-import { Backlog } from '../../src/jobs/backlog.ts'
+import { Backlog } from '../../src/jobs/jobs-backlog.ts'
 
 function open(): { clock: VirtualClock; backlog: Backlog } {
   const clock = new VirtualClock()

@@ -3,7 +3,7 @@
  * callers with more rights get these stages too. Nothing is kept longer than its error.
  */
 import type { StageRow } from './story.ts'
-import type { Work } from './work.ts'
+import type { Computation } from './computation.ts'
 
 /** Rows that are kept: the last ones. */
 const mostRows = 200
@@ -17,7 +17,10 @@ export interface FailedWork {
 
 const byError = new WeakMap<object, FailedWork>()
 
-export function noteFailedWork(error: unknown, { served, handle, tenant, story }: Work): void {
+export function noteFailedComputation(
+  error: unknown,
+  { served, handle, tenant, story }: Computation,
+): void {
   if (typeof error !== 'object' || error === null) return
   byError.set(error, { job: served.name, handle, tenant, rows: story.rows().slice(-mostRows) })
 }

@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { VirtualClock } from '@heddle/core/testing'
-import { Link } from '../../src/cluster/link.ts'
+import { Link } from '../../src/cluster/server-link.ts'
 import { LinkDoor } from '../../src/cluster/link-door.ts'
 
 const { clock } = systemKernel

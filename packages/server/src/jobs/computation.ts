@@ -1,12 +1,12 @@
 /**
- * The work behind one handle, and the requests that hold it.
+ * What one handle names: its state, and the requests that hold it.
  *
  *   looking ── nothing stored ─▶ queued ─▶ preparing ─▶ making ─▶ done
  *      │                                                 ▲
  *      └── prepared was stored, results are missing ─────┘      any ─▶ ended: failed or abandoned
  *
- * The state is for people and for errors; what happens next is decided by the service's one function
- * that runs a work from its start to its end.
+ * The state is for people and for errors; what happens next is decided by ComputationRunner.run(), which takes a
+ * computation from its lookup to its end.
  */
 import type { AdmittedTask } from '@heddle/core/lowlevel'
 import type { HeddleError } from '@heddle/core'
@@ -17,7 +17,7 @@ import type { ServedJob } from './served-job.ts'
 import { Story } from './story.ts'
 import type { Family } from './supersets.ts'
 
-export type WorkState = 'looking' | 'queued' | 'preparing' | 'making' | 'done' | 'ended'
+export type ComputationState = 'looking' | 'queued' | 'preparing' | 'making' | 'done' | 'ended'
 
 /** A caller that was promised a result without waiting for it. */
 export interface Hold {
@@ -28,7 +28,7 @@ export interface Hold {
   release?: (lostBy: HeddleError) => void
 }
 
-export interface NewWork {
+export interface NewComputation {
   readonly served: ServedJob
   /** Absent when only results are made, from the stored stage. */
   readonly submitted?: Submitted | undefined
@@ -49,7 +49,7 @@ export interface Submitted {
   readonly input: unknown
 }
 
-export class Work implements NewWork {
+export class Computation implements NewComputation {
   readonly served: ServedJob
   readonly handle: string
   readonly tenant: string
@@ -68,7 +68,7 @@ export class Work implements NewWork {
   hasUnstored = false
   /** Why the store did not take something. */
   unstored: Error | undefined
-  state: WorkState = 'looking'
+  state: ComputationState = 'looking'
   /** Delivered and not stored yet (W6). */
   readonly results = new Map<number, Encoded>()
   /** Asked for by a caller, which gets the error when the work fails. */
@@ -96,7 +96,7 @@ export class Work implements NewWork {
   /** From here on, to the oldest, all are made that were not; none while no caller has submitted it. */
   #next: number
 
-  constructor(work: NewWork) {
+  constructor(work: NewComputation) {
     const { served, submitted, handle, tenant, total, priority, at, begin, family } = work
     this.at = at
     this.begin = begin
