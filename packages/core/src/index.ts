@@ -23,7 +23,7 @@ export {
 export type { ArtifactContent, ArtifactInfo } from './artifacts/artifact-store.ts'
 export { bytes, isBytes, type Bytes } from './graph/bytes.ts'
 export type { Redact } from './graph/redact.ts'
-export type { InputSchema } from './graph/schema.ts'
+export type { InputSchema } from './graph/input-schema.ts'
 export {
   Graph,
   type BuiltGraph,
@@ -61,7 +61,7 @@ export {
   type SchedulerOptions,
   type SchedulerStats,
 } from './scheduler/scheduler.ts'
-export type { NodeContext } from './scheduler/attempt.ts'
+export type { NodeContext } from './scheduler/node-attempt.ts'
 export type { Observer, RunEvent, RunState } from './scheduler/events.ts'
 export type { Explanation } from './scheduler/explain.ts'
 export type { CriticalPath, Forecast, WhatIfOptions } from './scheduler/insight.ts'

@@ -92,7 +92,7 @@ export { describeCollection, type LoopGap } from './watch/gap-log.ts'
 export { LoopWatch } from './watch/loop-watch.ts'
 
 // threads/: jobs off the loop.
-export { parkedInThread } from './threads/inside.ts'
+export { parkedInThread } from './threads/inside-thread.ts'
 export { ThreadPool } from './threads/pool.ts'
 
 // processes/: commands that end on request.
@@ -103,7 +103,7 @@ export { listenKeys, type KeyInput, type KeyListener } from './control/keys.ts'
 export { controlBySignals } from './control/signals.ts'
 // cache/: two tiers as one, memory over disk or anything else that keeps bytes.
 export { Cache, openCache } from './cache/cache.ts'
-export type { CacheEntry, CacheStats } from './cache/options.ts'
+export type { CacheEntry, CacheStats } from './cache/cache-options.ts'
 export type { CacheTransaction } from './cache/transaction.ts'
 export type {
   CacheTier,
@@ -113,8 +113,8 @@ export type {
   TierStats,
   TierWrite,
 } from './cache/tier.ts'
-export { memoryTier } from './cache/tiers/memory.ts'
-export { diskTier } from './cache/tiers/disk.ts'
+export { memoryTier } from './cache/tiers/memory-tier.ts'
+export { diskTier } from './cache/tiers/disk-tier.ts'
 
 // files/: what survives a crash.
 export { writeAtomic } from './files/atomic-write.ts'
@@ -144,9 +144,9 @@ export type {
   RunWriter,
   Transition,
 } from './journal/journal.ts'
-export { copyRuns, type CopyReport } from './journal/copy.ts'
-export { openJournal } from './journal/open.ts'
-export { hasWorkLeft, outcomeOf, type RunOutcome } from './journal/outcome.ts'
+export { copyRuns, type CopyReport } from './journal/copy-runs.ts'
+export { openJournal } from './journal/open-journal.ts'
+export { hasWorkLeft, outcomeOf, type RunOutcome } from './journal/run-outcome.ts'
 export { newRunId } from './journal/run-id.ts'
 
 // store/: what everything durable is written through. "How a role is added" in docs/design/store.md.
@@ -188,12 +188,12 @@ export { examinePostgres, type PostgresReport } from './store/postgres/examine.t
 // run/: how two graphs differ, which runs can be resumed.
 export { PresentItems } from './codec/present.ts'
 export type { RunModule } from './run/run-journal.ts'
-export { describeDifference, type GraphDifference } from './run/compare.ts'
+export { describeDifference, type GraphDifference } from './run/compare-graphs.ts'
 export { fromErrorRecord, toErrorRecord } from './run/error-record.ts'
 export { runJob } from './run/job-input.ts'
 export { neededFor } from './run/node-limits.ts'
 export { redactValue } from './graph/redact.ts'
-export { validateInput } from './graph/schema.ts'
+export { validateInput } from './graph/input-schema.ts'
 
 // attempts/: one try of a job, wherever it runs.
 export type { RunnerContext } from './attempts/attempt.ts'
@@ -213,10 +213,10 @@ export { loopPlace } from './places/loop.ts'
 export { sharedThreadPlace, threadPlace } from './places/thread.ts'
 
 // graph/: the JSON Schema of a schema.
-export { jsonSchemaOf } from './graph/schema.ts'
+export { jsonSchemaOf } from './graph/input-schema.ts'
 
 // scheduler/: insight into a recorded run.
-export { criticalPathOf, forecastOf } from './scheduler/recorded.ts'
+export { criticalPathOf, forecastOf } from './scheduler/recorded-times.ts'
 
 // recorded/: the journal's data about runs, arranged for people and views.
 export {
@@ -241,7 +241,7 @@ export {
   type AttemptRecord,
   type NodeRecord,
   type RunRecord,
-} from './recorded/record.ts'
+} from './recorded/run-record.ts'
 export { readInput } from './recorded/recorded-input.ts'
 export { testOf } from './recorded/test-export.ts'
 export {

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { HeddleError } from '../errors.ts'
 import type { ArtifactInfo, ArtifactQuota } from './artifact-store.ts'
-import type { CheckedPut } from './checks.ts'
+import type { CheckedPut } from './check-artifact.ts'
 
 /** The usage of a run's artifacts, including those that are being written (F3). */
 export class Budget {

@@ -4,7 +4,7 @@ import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { isPostgresAddress, withoutPasswords } from '../store/postgres/address.ts'
 import type { ArtifactQuota, ArtifactStore } from './artifact-store.ts'
-import { checkQuota } from './checks.ts'
+import { checkQuota } from './check-artifact.ts'
 
 export interface OpenArtifactsOptions {
   /** Quotas for the artifacts of one run, unless put() is given others. */

@@ -64,7 +64,7 @@ import { stepBudget } from '../codec/sliced.ts'
 import { Entry, Lineage, weightOf } from './entry.ts'
 import { KeyStates, type Encoded, type KeyState } from './key-state.ts'
 import { Lookup, type Known } from './lookup.ts'
-import { Memory } from './memory.ts'
+import { Memory } from './upper-tier.ts'
 import type {
   CacheEntry,
   CacheOptions,
@@ -72,9 +72,9 @@ import type {
   ComputeContext,
   KeepOptions,
   SetOptions,
-} from './options.ts'
+} from './cache-options.ts'
 import type { CacheTier, ParentVersion } from './tier.ts'
-import { memoryTier } from './tiers/memory.ts'
+import { memoryTier } from './tiers/memory-tier.ts'
 import { CacheTransaction, type Draft } from './transaction.ts'
 import { TurnTime } from '../kernel/turn-time.ts'
 import { WriteBehind } from './write-behind.ts'

@@ -7,7 +7,7 @@ import { Semaphore } from '../sync/semaphore.ts'
 import { decodeSliced, type Decoded } from '../codec/sliced.ts'
 import { Entry, weightOf, type Lineage } from './entry.ts'
 import { Reading, type KeyState, type KeyStates } from './key-state.ts'
-import type { Memory } from './memory.ts'
+import type { Memory } from './upper-tier.ts'
 import {
   storeFailure,
   timeLeft,

@@ -1,6 +1,6 @@
 import { HeddleError } from '../errors.ts'
 import type { Encoded } from './key-state.ts'
-import type { KeepOptions } from './options.ts'
+import type { KeepOptions } from './cache-options.ts'
 
 /** The change that a transaction is going to make to its key. */
 export interface Draft<V> extends KeepOptions {

@@ -1,7 +1,7 @@
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import type { Entry, Lane } from './lane.ts'
 import { headBefore, type Ranks } from './lane-order.ts'
-import type { View } from './view.ts'
+import type { View } from './capacity-view.ts'
 
 /**
  * Lanes that want the same but for keys: of ten thousand tenants whose entries all need `db` and `api`.

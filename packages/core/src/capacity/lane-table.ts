@@ -18,7 +18,7 @@ import {
   type Resources,
 } from './resources.ts'
 import { SharedResource } from './shared-resource.ts'
-import { Claim, View, type ViewHost } from './view.ts'
+import { Claim, View, type ViewHost } from './capacity-view.ts'
 
 /** Which permits of the process a place takes: other ones than the process's own for a pool of one's own. */
 export interface PlacePermits {

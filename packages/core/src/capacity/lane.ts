@@ -2,7 +2,7 @@ import type { Needs } from '../graph/job.ts'
 import { IndexedHeap, type HeapItem } from '../kernel/heap.ts'
 import { LinkedList, type ListItem } from '../kernel/linked-list.ts'
 import type { Bundle } from './bundle.ts'
-import type { Claim, View } from './view.ts'
+import type { Claim, View } from './capacity-view.ts'
 import type { PlacePermits } from './lane-table.ts'
 
 /** What can wait in a lane. The fields belong to {@link Lanes} while it waits or holds permits. */

@@ -9,7 +9,7 @@ import { LaneTable, type PlacePermits } from './lane-table.ts'
 import type { Concurrency, Resources } from './resources.ts'
 import { Seniority } from './shared-resource.ts'
 import { shortageOf, type Shortage } from './shortage.ts'
-import type { Claim, View, ViewHost } from './view.ts'
+import type { Claim, View, ViewHost } from './capacity-view.ts'
 
 /*
  * The entries of one run that wait to start, and which of them is next.

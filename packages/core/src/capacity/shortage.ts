@@ -2,7 +2,7 @@ import type { Permits } from '../kernel/permits.ts'
 import { urgentPriority } from '../kernel/rank.ts'
 import { ClusterPermits } from './cluster-permits.ts'
 import type { Entry, Lane } from './lane.ts'
-import type { Claim } from './view.ts'
+import type { Claim } from './capacity-view.ts'
 
 /** Why an entry does not start. */
 export type Shortage =

@@ -18,8 +18,8 @@ import {
 import { bundleUrl } from '../kernel/own-file.ts'
 import { checkPriority } from '../kernel/rank.ts'
 import { checkRedact, type Redact } from './redact.ts'
-import { checkSchema, type InputSchema } from './schema.ts'
-import { describeConflict, locateDefinition, type Definition } from './definition.ts'
+import { checkSchema, type InputSchema } from './input-schema.ts'
+import { describeConflict, locateDefinition, type Definition } from './job-definition.ts'
 
 /** Where a job runs: on the event loop, in a thread of this process, or on another machine. */
 export type PlaceName = 'loop' | 'thread' | 'fleet'

@@ -6,7 +6,7 @@ import type { Redact } from '../graph/redact.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import type { RunState } from '../scheduler/events.ts'
 import type { NodeState } from '../scheduler/node.ts'
-import type { RunOutcome } from './outcome.ts'
+import type { RunOutcome } from './run-outcome.ts'
 
 /*
  * The durable record of runs: every transition of every node is a row, in the order in which it happened.

@@ -6,7 +6,7 @@ import { isPostgresAddress, withoutPasswords } from '../store/postgres/address.t
 import type { StoreDatabase } from '../store/roles.ts'
 import { shardCount } from '../store/shard-of.ts'
 import type { AnyTable } from '../store/tables.ts'
-import { behindLink } from './open.ts'
+import { behindLink } from './open-journal.ts'
 
 export interface OpenStoreOptions {
   /** The tables of all roles that this process has: missing ones are made. */

@@ -7,7 +7,7 @@ import type {
   RunHolder,
   Transition,
 } from './journal.ts'
-import { cutRecord } from './cut.ts'
+import { cutRecord } from './cut-text.ts'
 import { rareFieldsOf, type RareFields } from './node-header.ts'
 import { nodeStateOf, runStateOf } from './states.ts'
 

@@ -14,7 +14,7 @@ import type {
   RunListPage,
   RunSummary,
 } from './journal.ts'
-import { outcomeOf, type RunOutcome } from './outcome.ts'
+import { outcomeOf, type RunOutcome } from './run-outcome.ts'
 import { isEnd } from './states.ts'
 import type { RunState } from '../scheduler/events.ts'
 

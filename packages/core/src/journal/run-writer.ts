@@ -6,8 +6,8 @@ import { Slices } from '../kernel/slices.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import type { RunState } from '../scheduler/events.ts'
 import { inlineLimit, type RunChange, type StoredValue } from './batch.ts'
-import { checkNode, checkRow } from './checks.ts'
-import { cutText } from './cut.ts'
+import { checkNode, checkRow } from './check-rows.ts'
+import { cutText } from './cut-text.ts'
 import { encodePieces, encodeValue, nameOfWork, type Pieces } from './encode.ts'
 import type {
   CommitGuard,

@@ -1,13 +1,13 @@
 /** The differences between two runs. */
 import { isDeepStrictEqual } from 'node:util'
 import { systemKernel } from '../kernel/kernel.ts'
-import { compareGraphs, type GraphDifference } from '../run/compare.ts'
+import { compareGraphs, type GraphDifference } from '../run/compare-graphs.ts'
 import type { CriticalPath } from '../scheduler/insight.ts'
-import { criticalPathOf, forecastOf } from '../scheduler/recorded.ts'
+import { criticalPathOf, forecastOf } from '../scheduler/recorded-times.ts'
 import { nodeWord, type NodeWord } from './node-word.ts'
-import { outcomeOf, type RunOutcome } from '../journal/outcome.ts'
+import { outcomeOf, type RunOutcome } from '../journal/run-outcome.ts'
 import { concurrencyOf } from './recorded-concurrency.ts'
-import { timedNodes, type NodeRecord, type RunRecord } from './record.ts'
+import { timedNodes, type NodeRecord, type RunRecord } from './run-record.ts'
 
 /** One number before and after. */
 export interface Change {

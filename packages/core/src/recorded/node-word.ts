@@ -1,5 +1,5 @@
 import type { NodeState } from '../scheduler/node.ts'
-import type { NodeRecord } from './record.ts'
+import type { NodeRecord } from './run-record.ts'
 
 export type NodeWord = NodeState | 'interrupted'
 

@@ -2,7 +2,7 @@
 import type { PlaceName } from '../graph/job.ts'
 import type { CriticalPath } from '../scheduler/insight.ts'
 import { nodeWord, type NodeWord } from './node-word.ts'
-import type { AttemptOutcome, AttemptRecord, NodeRecord, RunRecord } from './record.ts'
+import type { AttemptOutcome, AttemptRecord, NodeRecord, RunRecord } from './run-record.ts'
 
 /** `backoff`: between a failed attempt and the next time it was ready. */
 export type TimeSpan =

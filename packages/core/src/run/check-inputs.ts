@@ -1,5 +1,5 @@
 import { HeddleError, isError, type WrongInput } from '../errors.ts'
-import { namedIssues, validateInput } from '../graph/schema.ts'
+import { namedIssues, validateInput } from '../graph/input-schema.ts'
 import { isThenable } from '../kernel/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'

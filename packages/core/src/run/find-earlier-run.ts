@@ -1,7 +1,7 @@
 /** Which run of a journal is resumed, or used for a new run, when the caller names none. */
 import { HeddleError } from '../errors.ts'
 import type { Journal, RunSnapshot } from '../journal/journal.ts'
-import { hasWorkLeft } from '../journal/outcome.ts'
+import { hasWorkLeft } from '../journal/run-outcome.ts'
 
 /** Which run `resume: true` means. */
 export interface WantedRun {

@@ -1,7 +1,7 @@
 /** The rows that a resumed run writes about a changed graph (R4 and R7 of resume.ts). */
 import { HeddleError } from '../errors.ts'
 import type { NodeHeader, NodeSnapshot, RunWriter } from '../journal/journal.ts'
-import { describeDifference, type GraphDifference } from './compare.ts'
+import { describeDifference, type GraphDifference } from './compare-graphs.ts'
 
 /** Differences that the error lists. */
 const mostDifferences = 20

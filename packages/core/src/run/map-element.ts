@@ -1,6 +1,6 @@
 import type { PlacePermits } from '../capacity/lane-table.ts'
 import type { Needs, OwnLimits } from '../graph/job.ts'
-import type { NodeAttempt } from '../scheduler/attempt.ts'
+import type { NodeAttempt } from '../scheduler/node-attempt.ts'
 import type { Part, PartEnd, PartOptions } from '../scheduler/part.ts'
 
 /** The needs of an element, or why they are not known. */

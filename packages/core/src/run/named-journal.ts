@@ -6,7 +6,7 @@
  * are closed before it ends.
  */
 import type { Journal, JournalRetry } from '../journal/journal.ts'
-import { openJournal } from '../journal/open.ts'
+import { openJournal } from '../journal/open-journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { Shared, type Lease } from '../sync/shared.ts'

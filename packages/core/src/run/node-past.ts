@@ -2,7 +2,7 @@
 import type { NodeHeader, NodeSnapshot, RunSnapshot, RunWriter } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
-import { compareGraphs, isSameHeader } from './compare.ts'
+import { compareGraphs, isSameHeader } from './compare-graphs.ts'
 import { GraphChanges, graphChanged, writeChanges } from './graph-changes.ts'
 import type { ValidParts } from './valid-parts.ts'
 

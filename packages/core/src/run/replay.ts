@@ -8,7 +8,7 @@
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { seededRandom, type Random } from '../kernel/random.ts'
 import type { VirtualClock } from '../kernel/virtual-clock.ts'
-import type { NodeContext } from '../scheduler/attempt.ts'
+import type { NodeContext } from '../scheduler/node-attempt.ts'
 import type { NodeState } from '../scheduler/node.ts'
 import { retryAfter } from '../attempts/retry.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'

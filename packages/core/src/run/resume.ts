@@ -34,7 +34,7 @@ import type {
 } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Slices } from '../kernel/slices.ts'
-import { compareGraphs, isSameHeader, type GraphDifference } from './compare.ts'
+import { compareGraphs, isSameHeader, type GraphDifference } from './compare-graphs.ts'
 import { GraphChanges, graphChanged, writeChanges } from './graph-changes.ts'
 import { NodePast, nodesByName, type EndedNode } from './node-past.ts'
 import { mostInterruptions } from './starts.ts'

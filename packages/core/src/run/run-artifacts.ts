@@ -10,12 +10,12 @@ import type {
   ArtifactQuota,
   ArtifactStore,
 } from '../artifacts/artifact-store.ts'
-import { checkQuota } from '../artifacts/checks.ts'
+import { checkQuota } from '../artifacts/check-artifact.ts'
 import { objectionToContent } from '../artifacts/pieces.ts'
 import { ownerName } from '../attempts/part-path.ts'
 import { HeddleError, describe } from '../errors.ts'
 import { checkMethods, checkOptions, type OptionNames } from '../kernel/check.ts'
-import type { NodeAttempt } from '../scheduler/attempt.ts'
+import type { NodeAttempt } from '../scheduler/node-attempt.ts'
 import { Part } from '../scheduler/part.ts'
 import type { Growth } from '../scheduler/scheduler.ts'
 

@@ -17,11 +17,11 @@ import type {
   PartsOptions,
   RunWriter,
 } from '../journal/journal.ts'
-import { openJournal } from '../journal/open.ts'
+import { openJournal } from '../journal/open-journal.ts'
 import { CleanupStack } from '../kernel/cleanup.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
-import { headersOf } from './compare.ts'
+import { headersOf } from './compare-graphs.ts'
 import { useJournal } from './named-journal.ts'
 import type { EndedNode, Regrown } from './node-past.ts'
 import { Recorder } from './recorder.ts'

@@ -1,6 +1,6 @@
 import { HeddleError } from '../errors.ts'
-import { checkRunKey } from '../journal/checks.ts'
-import { retryOf } from '../journal/retry.ts'
+import { checkRunKey } from '../journal/check-rows.ts'
+import { retryOf } from '../journal/write-retry.ts'
 import {
   checkFlag,
   checkFunction,

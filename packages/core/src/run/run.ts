@@ -20,7 +20,7 @@ import { afterReactions } from '../kernel/turn.ts'
 import type { Places } from '../places/find-place.ts'
 import { loopPlace } from '../places/loop.ts'
 import { sharedThreadPlace, threadPlace } from '../places/thread.ts'
-import type { NodeContext } from '../scheduler/attempt.ts'
+import type { NodeContext } from '../scheduler/node-attempt.ts'
 import type { RunResult } from '../scheduler/result.ts'
 import {
   Scheduler,
@@ -28,7 +28,7 @@ import {
   type AddOptions,
   type SchedulerOptions,
 } from '../scheduler/scheduler.ts'
-import { parkedInThread } from '../threads/inside.ts'
+import { parkedInThread } from '../threads/inside-thread.ts'
 import { checkInputs } from './check-inputs.ts'
 import { commitOutcome, withArtifacts } from './commit-outcome.ts'
 import { Grower } from './grower.ts'

@@ -7,7 +7,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Job } from '../graph/job.ts'
-import type { NodeAttempt } from '../scheduler/attempt.ts'
+import type { NodeAttempt } from '../scheduler/node-attempt.ts'
 import { Part } from '../scheduler/part.ts'
 
 const steps = new AsyncLocalStorage<Part>()

@@ -13,7 +13,7 @@ import {
 import { shorten } from '../kernel/shorten.ts'
 import { Slices } from '../kernel/slices.ts'
 import type { NodeState } from '../scheduler/node.ts'
-import { headersOf } from './compare.ts'
+import { headersOf } from './compare-graphs.ts'
 import { untilAborted, type AttemptContext, type GrowthHost } from './growth-host.ts'
 import { placeNodes, reader, type NodeScope, type PlacedNode } from './placed.ts'
 

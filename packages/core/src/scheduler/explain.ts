@@ -1,7 +1,7 @@
 import type { Lanes } from '../capacity/lanes.ts'
 import { describeCluster, type ClusterShortage, type Shortage } from '../capacity/shortage.ts'
 import { urgentPriority } from '../kernel/rank.ts'
-import type { NodeAttempt } from './attempt.ts'
+import type { NodeAttempt } from './node-attempt.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { RunState } from './events.ts'
 import { ready, retrying, running, suspended, waiting, type Node, type NodeState } from './node.ts'

@@ -1,7 +1,7 @@
 import type { Attemptable, AttemptLimits } from '../attempts/attempt.ts'
 import type { Entry, Lane } from '../capacity/lane.ts'
 import { HeddleError } from '../errors.ts'
-import type { NodeAttempt } from './attempt.ts'
+import type { NodeAttempt } from './node-attempt.ts'
 
 /**
  * The life of a node.

@@ -18,7 +18,7 @@ import type { Lanes } from '../capacity/lanes.ts'
 import type { Needs } from '../graph/job.ts'
 import { soon } from '../kernel/clock.ts'
 import { Roster } from '../kernel/roster.ts'
-import type { NodeAttempt } from './attempt.ts'
+import type { NodeAttempt } from './node-attempt.ts'
 import { Node, cancelled, failed, move, ready, retrying, skipped, succeeded } from './node.ts'
 
 /** How a part ended. */

@@ -23,7 +23,7 @@ import {
   type StopOptions,
 } from '../kernel/service.ts'
 import { decodeError } from '../threads/error-wire.ts'
-import type { HostAnswer, HostAnswers, HostMessage, HostRequest } from './messages.ts'
+import type { HostAnswer, HostAnswers, HostMessage, HostRequest } from './host-messages.ts'
 import { giveAway } from './own-bytes.ts'
 
 /** Bytes of one large value on their way to the thread before it has written any of them. */

@@ -16,7 +16,7 @@
  */
 import type { HeddleError } from '../errors.ts'
 import { encodeError } from '../threads/error-wire.ts'
-import type { HostAnswer, HostAnswers, HostMessage, HostRequest } from './messages.ts'
+import type { HostAnswer, HostAnswers, HostMessage, HostRequest } from './host-messages.ts'
 import { giveAway } from './own-bytes.ts'
 
 /** A large value that is being received. Its steps happen one after the other. */

@@ -4,7 +4,7 @@ import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { systemClock } from '../kernel/clock.ts'
 import { HostServer, type HostedFile } from './host-server.ts'
 import { Lookout } from './lookout.ts'
-import type { HostMessage } from './messages.ts'
+import type { HostMessage } from './host-messages.ts'
 
 /** `looksOut`: before it goes to sleep the thread looks for the next message, as long as they come quickly. */
 export function hostFile(file: HostedFile, options: { readonly looksOut: boolean }): void {

@@ -1,6 +1,6 @@
 import { cancelled } from '../errors.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, syncOptionNames, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './sync-options.ts'
 
 export interface EventStats {
   readonly set: boolean

@@ -13,7 +13,7 @@
 import { cancelled } from '../errors.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import { Mutex, type LockOptions, type MutexStats } from './mutex.ts'
-import { basics, syncOptionNames, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './sync-options.ts'
 import type { Permit } from './permit.ts'
 import { RwLock, type RwLockStats } from './rwlock.ts'
 

@@ -1,7 +1,7 @@
 import { cancelled } from '../errors.ts'
 import { type OptionNames } from '../kernel/check.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, syncOptionNames, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './sync-options.ts'
 import { Permit } from './permit.ts'
 
 export interface LockOptions extends SyncOptions {

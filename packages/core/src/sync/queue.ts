@@ -26,7 +26,7 @@ import { checkCount, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { LinkedList, type ListItem } from '../kernel/linked-list.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, syncOptionNames, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './sync-options.ts'
 import {
   before,
   checkAging,

@@ -1,7 +1,7 @@
 import { cancelled } from '../errors.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { lockOptionNames, type LockOptions } from './mutex.ts'
-import { basics } from './options.ts'
+import { basics } from './sync-options.ts'
 import { Permit } from './permit.ts'
 
 export interface RwLockStats {

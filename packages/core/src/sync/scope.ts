@@ -44,7 +44,7 @@ import {
 } from '../kernel/check.ts'
 import type { Clock, Timer } from '../kernel/clock.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
-import { basics, type SyncOptions } from './options.ts'
+import { basics, type SyncOptions } from './sync-options.ts'
 
 const defaultGrace = 5000
 

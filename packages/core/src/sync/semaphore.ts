@@ -24,7 +24,7 @@ import { checkCount, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Permits } from '../kernel/permits.ts'
 import { WaiterList, type WaitOptions, type Waiter } from '../kernel/waiters.ts'
-import { basics, syncOptionNames, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './sync-options.ts'
 import { Permit } from './permit.ts'
 import {
   before,

@@ -40,7 +40,7 @@ import { checkDuration, type OptionNames } from '../kernel/check.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Deadlines, type Due } from '../kernel/deadlines.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
-import { basics, syncOptionNames, type SyncOptions } from './options.ts'
+import { basics, syncOptionNames, type SyncOptions } from './sync-options.ts'
 
 const defaultCloseDeadline = 30_000
 /** This many unreported close errors are kept; the rest is counted. */

@@ -3,7 +3,7 @@ import type { NodeState } from '../scheduler/node.ts'
 import type { PlaceName } from '../graph/job.ts'
 import type { RunState } from '../scheduler/events.ts'
 import type { ErrorRecord, Journal, NodeHeader, RunHeader, RunWriter } from '../journal/journal.ts'
-import { openJournal } from '../journal/open.ts'
+import { openJournal } from '../journal/open-journal.ts'
 
 /** 2026-11-15 22:45:01 UTC. */
 export const storyStart = 1_794_782_701_000

@@ -36,7 +36,7 @@ import { Life, type Service, type ServiceState, type StopOptions } from '../kern
 import { waitFor } from '../kernel/wait-for.ts'
 import type { WaitOptions } from '../kernel/waiters.ts'
 import { countWatch, currentBlame } from './blame.ts'
-import { currentStack } from './frames.ts'
+import { currentStack } from './short-stack.ts'
 import { GapLog, type Evidence, type LoopGap, type StarvedGaps } from './gap-log.ts'
 import { watchNativeCalls } from './native-calls.ts'
 import { Watchdog } from './watchdog.ts'

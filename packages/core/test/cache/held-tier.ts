@@ -1,4 +1,4 @@
-import { memoryTier } from '../../src/cache/tiers/memory.ts'
+import { memoryTier } from '../../src/cache/tiers/memory-tier.ts'
 import type { CacheTier, TierEntry, TierMeta, TierStats, TierWrite } from '../../src/cache/tier.ts'
 
 type Operation = 'read' | 'peek' | 'write' | 'delete' | 'clear' | 'compute'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { Cache } from '../../src/cache/cache.ts'
-import type { CacheOptions } from '../../src/cache/options.ts'
+import type { CacheOptions } from '../../src/cache/cache-options.ts'
 import { isError } from '../../src/errors.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'

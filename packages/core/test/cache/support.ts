@@ -1,5 +1,5 @@
 import { openCache, type Cache } from '../../src/cache/cache.ts'
-import type { CacheOptions } from '../../src/cache/options.ts'
+import type { CacheOptions } from '../../src/cache/cache-options.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import { HeldTier } from './held-tier.ts'

@@ -166,7 +166,7 @@ const checked: Readonly<Record<string, Checked>> = {
   Concurrency: { call: (o) => new Scheduler({ concurrency: o }) },
   ScopeOptions: {
     call: (o) => openScope(o),
-    also: ['kernel/waiters.ts#WaitOptions', 'sync/options.ts#SyncOptions'],
+    also: ['kernel/waiters.ts#WaitOptions', 'sync/sync-options.ts#SyncOptions'],
   },
   TaskOptions: { call: (o) => openScope().start(() => 1, o) },
   ShieldOptions: {

@@ -2,7 +2,7 @@ import { build, node, told, zero, type Row, type Story } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareRuns, isRegression, type Comparison } from '../../src/recorded/comparison.ts'
-import { readRecord, type RunRecord } from '../../src/recorded/record.ts'
+import { readRecord, type RunRecord } from '../../src/recorded/run-record.ts'
 
 async function recordOf(story: Story): Promise<RunRecord> {
   await using journal = await told(story)

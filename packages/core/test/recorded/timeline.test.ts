@@ -2,7 +2,7 @@ import { build, node, told, zero, type Story } from './kit.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { criticalPathOf } from '../../src/lowlevel.ts'
-import { readRecord, timedNodes } from '../../src/recorded/record.ts'
+import { readRecord, timedNodes } from '../../src/recorded/run-record.ts'
 import { idleStretches, timelineOf, type Timeline } from '../../src/recorded/timeline.ts'
 
 async function timeline(story: Story): Promise<Timeline> {

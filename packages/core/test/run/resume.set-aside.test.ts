@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Graph, job, run, type Job } from '@heddle/core'
 import { systemKernel, type Journal } from '@heddle/core/lowlevel'
-import { headersOf } from '../../src/run/compare.ts'
+import { headersOf } from '../../src/run/compare-graphs.ts'
 import { historyOf, journals, steps } from './kit.ts'
 
 test('R5: a node that ran each of three times the process ended is set aside; when the run is resumed again it runs', async (t) => {

@@ -5,7 +5,7 @@ import test, { type TestContext } from 'node:test'
 import { Graph, isError, job, startRun, type Run } from '@heddle/core'
 import { historyOf, temporaryFolder } from './kit.ts'
 import type { JournalTrouble } from '../../src/journal/journal.ts'
-import { openJournal } from '../../src/journal/open.ts'
+import { openJournal } from '../../src/journal/open-journal.ts'
 
 /** A journal whose writes can be made to fail. */
 class Place {

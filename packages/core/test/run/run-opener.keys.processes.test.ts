@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { openDatabase } from '@heddle/test-servers'
-import { openJournal } from '../../src/journal/open.ts'
+import { openJournal } from '../../src/journal/open-journal.ts'
 import type { KeyReport } from './fixtures/start-key.ts'
 import { temporaryFolder } from './kit.ts'
 

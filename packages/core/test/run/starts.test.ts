@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { Graph, job, run, type Job } from '@heddle/core'
 import { systemKernel, type Journal, type RunWriter } from '@heddle/core/lowlevel'
-import { headersOf } from '../../src/run/compare.ts'
+import { headersOf } from '../../src/run/compare-graphs.ts'
 import { historyOf, journals, temporaryFolder } from './kit.ts'
 
 const holder = { pid: 1, host: 'loom', command: 'heddle run' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Lane } from '../../src/capacity/lane.ts'
-import type { NodeAttempt } from '../../src/scheduler/attempt.ts'
+import type { NodeAttempt } from '../../src/scheduler/node-attempt.ts'
 import { Node } from '../../src/scheduler/node.ts'
 import { ownerOf, Part, type PartOptions } from '../../src/scheduler/part.ts'
 

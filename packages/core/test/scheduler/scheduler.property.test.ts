@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
-import type { NodeContext } from '../../src/scheduler/attempt.ts'
+import type { NodeContext } from '../../src/scheduler/node-attempt.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
 
 /** Scenario 59. `HEDDLE_SEEDS=100000 npm test -- scheduler.property` looks further. */

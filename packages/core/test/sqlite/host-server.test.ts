@@ -9,7 +9,7 @@ import {
   type Receiver,
   type Role,
 } from '../../src/sqlite/host-server.ts'
-import type { HostAnswer, HostMessage, HostRequest } from '../../src/sqlite/messages.ts'
+import type { HostAnswer, HostMessage, HostRequest } from '../../src/sqlite/host-messages.ts'
 
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done))
 

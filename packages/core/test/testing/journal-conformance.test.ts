@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { conformanceCases } from '../../src/testing/journal-conformance.ts'
 import { unmetNeed } from '../../src/testing/journal/case.ts'
 import type { Journal, RunWriter } from '../../src/journal/journal.ts'
-import { openJournal } from '../../src/journal/open.ts'
+import { openJournal } from '../../src/journal/open-journal.ts'
 
 /** A copy of an object of which some methods are others. */
 function changed<T extends object>(original: T, changes: Partial<Omit<T, 'valueOf'>>): T {

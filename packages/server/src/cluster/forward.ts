@@ -13,7 +13,7 @@
  *      credentials there (a token, a
  *      cookie) are not passed on.
  *  F5  A forwarded request has the id of the first one: a write that is sent twice is one request.
- *  F6  Requests for one server are gathered and sent over one kept connection (link.ts). A server of an earlier version
+ *  F6  Requests for one server are gathered and sent over one kept connection (server-link.ts). A server of an earlier version
  *      gets them one by one. What is too long for a frame has a connection of its own, and so has an answer that is a
  *      stream, which goes to the client at the pace of the slower side.
  *  F7  Every call ends. The first server looks for the owner until the deadline that the caller has sent

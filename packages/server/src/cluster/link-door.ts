@@ -1,6 +1,6 @@
 /**
  * Where links of other servers arrive: their calls pass through the routes of this server like any request, and their answers are
- * sent back in groups. See link.ts.
+ * sent back in groups. See server-link.ts.
  *
  *  D1  A link is opened only by a server of the cluster, which proves it (F2); each call on it proves its caller as well.
  *  D2  A call whose caller has left, or whose link has closed, is aborted as a request whose client has left.

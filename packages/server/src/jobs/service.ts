@@ -1,7 +1,7 @@
 /**
  * Computations by content: which callers share them, which wait for them, and how they end when none does.
  *
- * The path of a submitted job: routes.ts ─▶ here ─▶ work-runner.ts (its stages), waiting.ts (its callers). Beside the
+ * The path of a submitted job: routes.ts ─▶ here ─▶ computation-runner.ts (its stages), waiting.ts (its callers). Beside the
  * path: results.ts (by their handle) and computations.ts (for operators).
  *
  *   submit, or a result is asked for

@@ -15,7 +15,7 @@ import type {
   OpenArtifact,
   PutArtifactOptions,
 } from '../artifact-store.ts'
-import { checkArtifactName, checkPut, checkRange, checkUpload } from '../checks.ts'
+import { checkArtifactName, checkPut, checkRange, checkUpload } from '../check-artifact.ts'
 import { damaged, ReadCheck } from '../intake.ts'
 import { pieceBytes } from '../pieces.ts'
 import { readIndex, type ArtifactEntry } from './artifact-index.ts'

@@ -11,7 +11,13 @@ import type {
   OpenArtifact,
   PutArtifactOptions,
 } from '../artifact-store.ts'
-import { checkArtifactName, checkPut, checkRange, checkUpload, type CheckedPut } from '../checks.ts'
+import {
+  checkArtifactName,
+  checkPut,
+  checkRange,
+  checkUpload,
+  type CheckedPut,
+} from '../check-artifact.ts'
 import { Budget, Intake } from '../intake.ts'
 import { piecesOf } from '../pieces.ts'
 

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { readAddress, type PostgresAddress } from '../../store/postgres/address.ts'
-import { isRefused, Link } from '../../store/postgres/link.ts'
+import { isRefused, Link } from '../../store/postgres/database-link.ts'
 import { migrate } from '../../store/postgres/migrate.ts'
 import { callPatiently } from '../../store/postgres/patient-call.ts'
 import { ProcessLease } from '../../store/postgres/process-lease.ts'
@@ -23,7 +23,13 @@ import type {
   OpenArtifact,
   PutArtifactOptions,
 } from '../artifact-store.ts'
-import { checkArtifactName, checkPut, checkRange, checkUpload, type CheckedPut } from '../checks.ts'
+import {
+  checkArtifactName,
+  checkPut,
+  checkRange,
+  checkUpload,
+  type CheckedPut,
+} from '../check-artifact.ts'
 import { FolderArtifacts } from '../folder/folder-artifacts.ts'
 import { damaged, Intake, ReadCheck } from '../intake.ts'
 import { pieceBytes, piecesOf } from '../pieces.ts'

@@ -11,9 +11,9 @@ import { MemoryArtifacts } from '../../artifacts/memory/memory-artifacts.ts'
 import { HeddleError } from '../../errors.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { Slices } from '../../kernel/slices.ts'
-import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
+import { checkHeader, checkHolder, checkNodes } from '../check-rows.ts'
 import { collectPieces, decodeValue, encodePieces, encodeSignal } from '../encode.ts'
-import { RunFold } from '../fold.ts'
+import { RunFold } from '../run-fold.ts'
 import type {
   HistoryEntry,
   Journal,
@@ -32,10 +32,10 @@ import type {
   RunSummary,
   RunWriter,
 } from '../journal.ts'
-import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { outcomeOf, type RunOutcome } from '../run-outcome.ts'
 import { labelsOf, listRuns } from '../run-list.ts'
 import { checkPrune, PruneChoice } from '../prune.ts'
-import { heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
+import { heldError, keyTaken, runLimit, type RunsOptions } from '../run-errors.ts'
 import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { MemoryRun, type StoredValue } from './memory-run.ts'
 import { MemoryRunWriter } from './memory-writer.ts'

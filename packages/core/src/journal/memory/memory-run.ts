@@ -1,4 +1,4 @@
-import { CountFold, ElapsedFold } from '../fold.ts'
+import { CountFold, ElapsedFold } from '../run-fold.ts'
 import type {
   HistoryEntry,
   PartEntry,

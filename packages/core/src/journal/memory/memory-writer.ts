@@ -2,8 +2,8 @@ import { HeddleError } from '../../errors.ts'
 import { checkMoment } from '../../kernel/check.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { WaitOptions } from '../../kernel/waiters.ts'
-import { checkNode, checkRow } from '../checks.ts'
-import { cutRecord, cutText } from '../cut.ts'
+import { checkNode, checkRow } from '../check-rows.ts'
+import { cutRecord, cutText } from '../cut-text.ts'
 import { collectPieces, encodeValue, nameOfWork } from '../encode.ts'
 import type {
   CommitGuard,

@@ -24,12 +24,12 @@ import { startBeat, type Beat } from '../../kernel/beat.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import { readAddress, type PostgresAddress } from '../../store/postgres/address.ts'
-import { Link } from '../../store/postgres/link.ts'
+import { Link } from '../../store/postgres/database-link.ts'
 import { migrate, readVersion } from '../../store/postgres/migrate.ts'
 import { toStored } from '../../store/stored-text.ts'
-import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
+import { checkHeader, checkHolder, checkNodes } from '../check-rows.ts'
 import { collectPieces, decodeValue, encodePieces, encodeSignal, isOfValue } from '../encode.ts'
-import { CountFold } from '../fold.ts'
+import { CountFold } from '../run-fold.ts'
 import type {
   Durability,
   HistoryEntry,
@@ -50,7 +50,7 @@ import type {
   RunSummary,
   RunWriter,
 } from '../journal.ts'
-import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { outcomeOf, type RunOutcome } from '../run-outcome.ts'
 import {
   checkPrune,
   inTurnWithWriters,
@@ -59,7 +59,7 @@ import {
   type SizedRun,
 } from '../prune.ts'
 import { checkRunState, runStateOf } from '../states.ts'
-import { heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
+import { heldError, keyTaken, runLimit, type RunsOptions } from '../run-errors.ts'
 import type { RunChange } from '../batch.ts'
 import { Outbox } from '../outbox.ts'
 import { RowWriter } from '../run-writer.ts'

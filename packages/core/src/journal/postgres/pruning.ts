@@ -13,7 +13,7 @@
  */
 import { throwIfAborted } from '../../kernel/abort.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { isRefused } from '../../store/postgres/link.ts'
+import { isRefused } from '../../store/postgres/database-link.ts'
 import { inTurnWithWriters } from '../prune.ts'
 import type { RunRecord } from './reader.ts'
 

@@ -5,11 +5,11 @@
 import { HeddleError } from '../../errors.ts'
 import type { PostgresAddress } from '../../store/postgres/address.ts'
 import { openRuns } from '../../store/postgres/record-schema.ts'
-import type { Link } from '../../store/postgres/link.ts'
+import type { Link } from '../../store/postgres/database-link.ts'
 import { fromStored, toStored } from '../../store/stored-text.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { decodeValue } from '../encode.ts'
-import { CountFold, RunFold, type Counts } from '../fold.ts'
+import { CountFold, RunFold, type Counts } from '../run-fold.ts'
 import type {
   CopiedRows,
   HistoryEntry,
@@ -22,7 +22,7 @@ import type {
   RunSummary,
 } from '../journal.ts'
 import type { AgedRun, PruneSource } from '../prune.ts'
-import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { outcomeOf, type RunOutcome } from '../run-outcome.ts'
 import { areOpen, labelsOf, listRuns, storedStatesIn, storedStatesOf } from '../run-list.ts'
 import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import type { RunState } from '../../scheduler/events.ts'

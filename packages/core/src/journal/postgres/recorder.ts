@@ -13,7 +13,7 @@
  *  R3  Every batch is reported once: durable, lost, or with the failure of the whole journal (J6).
  */
 import type { HeddleError } from '../../errors.ts'
-import type { Link } from '../../store/postgres/link.ts'
+import type { Link } from '../../store/postgres/database-link.ts'
 import { cellsPerRow, type BatchWire } from '../batch.ts'
 import { callPatiently, type Patience } from '../../store/postgres/patient-call.ts'
 import { RowGroup, describedBy, type Lane } from './row-group.ts'

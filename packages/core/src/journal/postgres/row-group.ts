@@ -1,7 +1,7 @@
 /** Rows of several runs as the parameters of `record_3`: columns, not rows. */
 import { arrayWires } from '../../store/postgres/array-wire.ts'
 import { toStored } from '../../store/stored-text.ts'
-import type { CountFold } from '../fold.ts'
+import type { CountFold } from '../run-fold.ts'
 import type { RunHolder } from '../journal.ts'
 import { checkRunState, nodeStateOf } from '../states.ts'
 import { cellsPerRow, type BatchWire, type Cell, type RunChange } from '../batch.ts'

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { HeddleError, describe } from '../../errors.ts'
 import { backupName } from './file-names.ts'
-import { applicationId, type Migration } from './schema.ts'
+import { applicationId, type Migration } from './journal-schema.ts'
 
 /**
  * Brings a database up to date, all in one transaction: it has either its old tables or the new ones.

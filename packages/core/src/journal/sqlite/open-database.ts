@@ -18,7 +18,7 @@ import { HeddleError, describe } from '../../errors.ts'
 import type { Durability } from '../journal.ts'
 import { migrate } from './migrate.ts'
 import { salvage } from './salvage.ts'
-import { applicationId, migrations, schemaVersion } from './schema.ts'
+import { applicationId, migrations, schemaVersion } from './journal-schema.ts'
 import { isDamage, storeError } from './sqlite-error.ts'
 import { makeFolderNow } from '../../files/make-folder.ts'
 

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { describe, HeddleError } from '../../errors.ts'
 import type { HostedFile, Role } from '../../sqlite/host-server.ts'
-import type { ReaderAnswers, ReaderData, ReaderQuestion } from './messages.ts'
+import type { ReaderAnswers, ReaderData, ReaderQuestion } from './journal-messages.ts'
 import { openForReading } from './open-database.ts'
 import { JournalReader } from './reader.ts'
 import { salvage } from './salvage.ts'

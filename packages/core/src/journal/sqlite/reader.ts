@@ -11,7 +11,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { HeddleError } from '../../errors.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { decodeValue } from '../encode.ts'
-import { CountFold, RunFold, type Counts } from '../fold.ts'
+import { CountFold, RunFold, type Counts } from '../run-fold.ts'
 import type {
   HistoryEntry,
   JournaledState,
@@ -22,7 +22,7 @@ import type {
   RunOverview,
   RunSummary,
 } from '../journal.ts'
-import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { outcomeOf, type RunOutcome } from '../run-outcome.ts'
 import type { RunState } from '../../scheduler/events.ts'
 import { areOpen, labelsOf, listRuns, storedStatesIn, storedStatesOf } from '../run-list.ts'
 import { checkRunState, isEnd, nodeStateOf, runStateOf } from '../states.ts'
@@ -36,13 +36,18 @@ import type {
   RunAge,
   SnapshotHead,
   StoredResult,
-} from './messages.ts'
+} from './journal-messages.ts'
 import { elapsedOf, entryOf, historyColumns, Kind, nodesOf, type HistoryRow } from '../rows.ts'
 import { returnArrays } from './return-arrays.ts'
 import { Remembered } from '../remembered.ts'
 import { versionOf } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
-import { hasFailures, versionWithKeys, versionWithParts, versionWithWriters } from './schema.ts'
+import {
+  hasFailures,
+  versionWithKeys,
+  versionWithParts,
+  versionWithWriters,
+} from './journal-schema.ts'
 import { isSessionAlive, type SessionRow } from './session-lock.ts'
 
 /** Rows of a history that travel together: about 1 ms on the loop. */

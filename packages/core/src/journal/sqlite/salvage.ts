@@ -27,7 +27,13 @@ import { basename, dirname, join } from 'node:path'
 import { tmpdir } from 'node:os'
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { DatabaseSync } from '../../sqlite/node-sqlite.ts'
-import { applicationId, migrations, recount, schemaVersion, versionWithWriters } from './schema.ts'
+import {
+  applicationId,
+  migrations,
+  recount,
+  schemaVersion,
+  versionWithWriters,
+} from './journal-schema.ts'
 import { holderOf, Kind } from '../rows.ts'
 import { migrate } from './migrate.ts'
 import { savedName, valuesFolder } from './file-names.ts'

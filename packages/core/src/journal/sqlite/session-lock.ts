@@ -8,7 +8,7 @@
  *      dies, and not before: a process that was stopped keeps it (files/exclusive-lock.ts, docs/decisions/0033).
  *  K2  A name is used once. So a lock that can be taken belongs to a dead session for ever.
  *  K3  When the folder is deleted under a living writer, it looks dead. Its runs can then be taken over, and its
- *      rows are refused in the transaction that would write it (store.ts).
+ *      rows are refused in the transaction that would write it (journal-store.ts).
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

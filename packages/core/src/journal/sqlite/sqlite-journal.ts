@@ -24,7 +24,7 @@ import { threadFile } from '../../kernel/thread-file.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import type { Lease } from '../../sync/shared.ts'
-import { checkHeader, checkHolder, checkNodes } from '../checks.ts'
+import { checkHeader, checkHolder, checkNodes } from '../check-rows.ts'
 import { collectPieces, decodeValue, encodePieces, encodeSignal, unreadable } from '../encode.ts'
 import type {
   Durability,
@@ -47,7 +47,7 @@ import type {
   RunSummary,
   RunWriter,
 } from '../journal.ts'
-import { outcomeOf, type RunOutcome } from '../outcome.ts'
+import { outcomeOf, type RunOutcome } from '../run-outcome.ts'
 import {
   checkPrune,
   chooseRuns,
@@ -57,7 +57,7 @@ import {
   type SizedRun,
 } from '../prune.ts'
 import { runStateOf } from '../states.ts'
-import { heldError, keyTaken, runLimit, type RunsOptions } from '../summary.ts'
+import { heldError, keyTaken, runLimit, type RunsOptions } from '../run-errors.ts'
 import type {
   ClaimAnswer,
   ClaimWire,
@@ -69,7 +69,7 @@ import type {
   ReaderQuestion,
   RunAge,
   StoredResult,
-} from './messages.ts'
+} from './journal-messages.ts'
 import type { RunChange } from '../batch.ts'
 import type { Outbox } from '../outbox.ts'
 import { RowWriter, type WriterHost } from '../run-writer.ts'

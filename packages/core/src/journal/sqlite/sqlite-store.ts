@@ -1,7 +1,7 @@
 import type { Kernel } from '../../kernel/kernel.ts'
 import { SqliteDatabase } from '../../store/sqlite/sqlite-database.ts'
 import type { AnyTable } from '../../store/tables.ts'
-import { retryOf } from '../retry.ts'
+import { retryOf } from '../write-retry.ts'
 import { useWriteSide } from './write-side.ts'
 
 /**

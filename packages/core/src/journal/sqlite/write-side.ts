@@ -19,7 +19,7 @@ import type { Clock, Timer } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { threadFile } from '../../kernel/thread-file.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
-import type { StoreChange, StoreQuestion } from '../../store/sqlite/messages.ts'
+import type { StoreChange, StoreQuestion } from '../../store/sqlite/store-messages.ts'
 import { openScope, type Scope } from '../../sync/scope.ts'
 import { Shared, type Lease } from '../../sync/shared.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
@@ -37,7 +37,7 @@ import type {
   WriterChange,
   WriterData,
   WriterQuestion,
-} from './messages.ts'
+} from './journal-messages.ts'
 import type { BatchWire } from '../batch.ts'
 import { Outbox } from '../outbox.ts'
 import { storeError } from './sqlite-error.ts'

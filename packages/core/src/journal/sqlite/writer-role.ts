@@ -33,12 +33,12 @@ import {
   type WriterChange,
   type WriterData,
   type WriterQuestion,
-} from './messages.ts'
+} from './journal-messages.ts'
 import { openForWriting } from './open-database.ts'
 import { removeOrphans } from './orphans.ts'
 import { isSessionAlive, SessionLock } from './session-lock.ts'
 import { isDamage, storeError } from './sqlite-error.ts'
-import { JournalStore } from './store.ts'
+import { JournalStore } from './journal-store.ts'
 
 /** Milliseconds between two checks of the files. */
 const lookTime = 100

@@ -1,6 +1,6 @@
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { readAddress } from './address.ts'
-import { Link } from './link.ts'
+import { Link } from './database-link.ts'
 import { readVersion } from './migrate.ts'
 import { schemaVersion } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import { isError, type HeddleError } from '../../errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { isRefused, type Link } from './link.ts'
+import { isRefused, type Link } from './database-link.ts'
 
 /** Milliseconds; doubled with each failure. */
 const firstPause = 20

@@ -26,7 +26,7 @@ import { fromStored, toStored } from '../stored-text.ts'
 import type { PostgresAddress } from './address.ts'
 import { recordWire } from './commit-parameters.ts'
 import { Gather } from './gather.ts'
-import { isRefused, type Link, type Parameters, type Refused } from './link.ts'
+import { isRefused, type Link, type Parameters, type Refused } from './database-link.ts'
 import { rowRefusedBy } from './row-refused.ts'
 import { namesOf } from './table-schema.ts'
 

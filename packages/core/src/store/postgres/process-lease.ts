@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { startBeat, type Beat } from '../../kernel/beat.ts'
-import type { Link } from './link.ts'
+import type { Link } from './database-link.ts'
 
 /** Milliseconds, as for shards (C1). */
 const ttl = 6_000

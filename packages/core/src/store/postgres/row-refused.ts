@@ -1,6 +1,6 @@
 import { describe, HeddleError } from '../../errors.ts'
 import type { PostgresAddress } from './address.ts'
-import { isRefused } from './link.ts'
+import { isRefused } from './database-link.ts'
 
 /** Codes that say that a value cannot be held: of a wrong form, absent or forbidden in its column, too large. */
 const ofRows = /^(22|54|23502|23514)/

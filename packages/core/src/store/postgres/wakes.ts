@@ -10,7 +10,7 @@ import type { Clock, Timer } from '../../kernel/clock.ts'
 import { systemKernel } from '../../kernel/kernel.ts'
 import { openScope, type Scope } from '../../sync/scope.ts'
 import type { PostgresAddress } from './address.ts'
-import { Link } from './link.ts'
+import { Link } from './database-link.ts'
 
 const notifyEvery = 20
 const listenAgainAfter = 1_000

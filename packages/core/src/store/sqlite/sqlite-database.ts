@@ -32,7 +32,7 @@ import {
   type TableQuery,
   type Tables,
 } from '../tables.ts'
-import type { StoreChange, StoreQuestion } from './messages.ts'
+import type { StoreChange, StoreQuestion } from './store-messages.ts'
 
 /** The thread that hosts the file. */
 export interface StoreLink {

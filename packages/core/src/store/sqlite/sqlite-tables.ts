@@ -14,7 +14,7 @@ import {
   type TableRow,
 } from '../tables.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import { declarationsOf, tableOf } from './schema.ts'
+import { declarationsOf, tableOf } from './store-schema.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

@@ -28,8 +28,8 @@ import type { Message } from '../mailbox.ts'
 import type { StoreRow } from '../roles.ts'
 import type { AnyTable } from '../tables.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import type { StoreChange, StoreQuestion } from './messages.ts'
-import { storeSchema } from './schema.ts'
+import type { StoreChange, StoreQuestion } from './store-messages.ts'
+import { storeSchema } from './store-schema.ts'
 import { SqliteTables } from './sqlite-tables.ts'
 
 /** What the file gives to the store in it. */

@@ -1,5 +1,5 @@
 import { journalConformance } from '../../../src/testing/journal-conformance.ts'
-import { openJournal } from '../../../src/journal/open.ts'
+import { openJournal } from '../../../src/journal/open-journal.ts'
 
 journalConformance('memory', async () => {
   const journal = await openJournal('memory')

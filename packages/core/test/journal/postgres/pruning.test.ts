@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import type { Journal } from '../../../src/journal/journal.ts'
-import { openJournal } from '../../../src/journal/open.ts'
+import { openJournal } from '../../../src/journal/open-journal.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
-import { Link } from '../../../src/store/postgres/link.ts'
+import { Link } from '../../../src/store/postgres/database-link.ts'
 import { header, step } from '../../../src/testing/journal/case.ts'
 
 let postgres: TestDatabase

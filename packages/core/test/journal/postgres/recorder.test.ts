@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BatchWire, Cell } from '../../../src/journal/batch.ts'
-import { CountFold } from '../../../src/journal/fold.ts'
+import { CountFold } from '../../../src/journal/run-fold.ts'
 import { GroupRecorder } from '../../../src/journal/postgres/recorder.ts'
 import { Kind, nodesDetail } from '../../../src/journal/rows.ts'
-import type { Link } from '../../../src/store/postgres/link.ts'
+import type { Link } from '../../../src/store/postgres/database-link.ts'
 import { testKernel } from '../../sync/support.ts'
 
 /** The number of nodes that one row of a run describes. */

@@ -11,7 +11,7 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Durability, Journal } from '../../../src/journal/journal.ts'
-import { openJournal } from '../../../src/journal/open.ts'
+import { openJournal } from '../../../src/journal/open-journal.ts'
 import { seededRandom, type Random } from '../../../src/kernel/random.ts'
 import { newFolder } from './store-folder.ts'
 

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { header } from '../../../src/testing/journal/case.ts'
 import type { Journal } from '../../../src/journal/journal.ts'
-import { openJournal } from '../../../src/journal/open.ts'
+import { openJournal } from '../../../src/journal/open-journal.ts'
 
 export const pageSize = 4096
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { migrate } from '../../../src/journal/sqlite/migrate.ts'
-import { migrations, schemaVersion } from '../../../src/journal/sqlite/schema.ts'
+import { migrations, schemaVersion } from '../../../src/journal/sqlite/journal-schema.ts'
 import { newFolder } from './store-folder.ts'
 
 const first = { title: 'first', sql: 'CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)' }

@@ -5,7 +5,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { header, someone, step, story, withCode } from '../../../src/testing/journal/case.ts'
-import { openJournal } from '../../../src/journal/open.ts'
+import { openJournal } from '../../../src/journal/open-journal.ts'
 import { mountSmall, type Mounted } from './mounted.ts'
 
 function mounted(t: TestContext, kibibytes: number): Mounted | undefined {

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { ConformanceStore } from '../../../src/testing/journal-conformance.ts'
 import type { Durability } from '../../../src/journal/journal.ts'
-import { openJournal } from '../../../src/journal/open.ts'
+import { openJournal } from '../../../src/journal/open-journal.ts'
 
 export interface TestStore extends ConformanceStore {
   readonly folder: string

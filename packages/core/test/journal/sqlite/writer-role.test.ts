@@ -8,12 +8,12 @@ import type {
   ClaimWire,
   WriterChange,
   WriterQuestion,
-} from '../../../src/journal/sqlite/messages.ts'
+} from '../../../src/journal/sqlite/journal-messages.ts'
 import { JournalWriterRole } from '../../../src/journal/sqlite/writer-role.ts'
 import { HeddleError } from '../../../src/errors.ts'
 import { encodeError } from '../../../src/threads/error-wire.ts'
 import { HostServer, type HostPort } from '../../../src/sqlite/host-server.ts'
-import type { HostAnswer, HostAnswers, HostMessage } from '../../../src/sqlite/messages.ts'
+import type { HostAnswer, HostAnswers, HostMessage } from '../../../src/sqlite/host-messages.ts'
 import { newFolder } from './store-folder.ts'
 
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done))

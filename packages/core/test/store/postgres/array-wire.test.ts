@@ -4,7 +4,7 @@ import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { ArrayWire, type ElementType } from '../../../src/store/postgres/array-wire.ts'
-import { Link } from '../../../src/store/postgres/link.ts'
+import { Link } from '../../../src/store/postgres/database-link.ts'
 
 let postgres: TestDatabase
 let link: Link

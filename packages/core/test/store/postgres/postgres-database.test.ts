@@ -4,7 +4,7 @@ import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { systemKernel } from '../../../src/kernel/kernel.ts'
 import { Committer } from '../../../src/store/committer.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
-import { Link } from '../../../src/store/postgres/link.ts'
+import { Link } from '../../../src/store/postgres/database-link.ts'
 import {
   openPostgresDatabase,
   PostgresDatabase,

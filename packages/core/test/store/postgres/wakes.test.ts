@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
-import { Link } from '../../../src/store/postgres/link.ts'
+import { Link } from '../../../src/store/postgres/database-link.ts'
 import { Wakes } from '../../../src/store/postgres/wakes.ts'
 
 let postgres: TestDatabase

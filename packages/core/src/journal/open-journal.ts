@@ -5,7 +5,7 @@ import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { isPostgresAddress, withoutPasswords } from '../store/postgres/address.ts'
 import type { Durability, Journal, JournalRetry } from './journal.ts'
-import { retryOf } from './retry.ts'
+import { retryOf } from './write-retry.ts'
 
 export interface OpenJournalOptions {
   /** Only reads: works while another process writes. A file that is not there is an error. */

@@ -1,4 +1,4 @@
-/** The messages between the loop and the thread of the disk tier: see sqlite/messages.ts for their envelopes. */
+/** The messages between the loop and the thread of the disk tier: see sqlite/host-messages.ts for their envelopes. */
 import type { ParentVersion } from '../../tier.ts'
 
 /** Values up to this many bytes are rows of the database; larger ones are files beside it. */

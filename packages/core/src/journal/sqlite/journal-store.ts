@@ -16,7 +16,7 @@
  * Smaller statements take the rest: the three rows of a node that is alone in its group are one call.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { CountFold } from '../fold.ts'
+import { CountFold } from '../run-fold.ts'
 import { isEnd, nodeStateOf, runStateOf } from '../states.ts'
 import { toBlob } from '../../sqlite/blob.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
@@ -36,7 +36,7 @@ import {
   type PruneWire,
   type WriterAnswer,
   type WriterChange,
-} from './messages.ts'
+} from './journal-messages.ts'
 import { keptLog } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import { Kind, nodesOf } from '../rows.ts'

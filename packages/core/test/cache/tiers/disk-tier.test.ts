@@ -18,7 +18,7 @@ import { openCache, type Cache } from '../../../src/cache/cache.ts'
 import type { HeddleError } from '../../../src/errors.ts'
 import { cacheTierCases } from '../../../src/testing/cache-tier-cases.ts'
 import type { CacheTier } from '../../../src/cache/tier.ts'
-import { diskTier, type DiskTierOptions } from '../../../src/cache/tiers/disk.ts'
+import { diskTier, type DiskTierOptions } from '../../../src/cache/tiers/disk-tier.ts'
 import { homes, temporaryFolder } from './support.ts'
 
 for (const { name, run } of cacheTierCases(openTier)) {

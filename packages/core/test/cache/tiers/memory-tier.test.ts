@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cacheTierCases } from '../../../src/testing/cache-tier-cases.ts'
-import { memoryTier } from '../../../src/cache/tiers/memory.ts'
+import { memoryTier } from '../../../src/cache/tiers/memory-tier.ts'
 
 const open = async (options: { maxBytes: number }) => {
   const tier = memoryTier(options)

@@ -6,10 +6,10 @@ import type {
   DiskChange,
   DiskQuestion,
   WireMeta,
-} from '../../../../src/cache/tiers/disk/messages.ts'
-import { DiskRole } from '../../../../src/cache/tiers/disk/role.ts'
+} from '../../../../src/cache/tiers/disk/disk-messages.ts'
+import { DiskRole } from '../../../../src/cache/tiers/disk/disk-role.ts'
 import { HostServer } from '../../../../src/sqlite/host-server.ts'
-import type { HostAnswer, HostMessage, HostRequest } from '../../../../src/sqlite/messages.ts'
+import type { HostAnswer, HostMessage, HostRequest } from '../../../../src/sqlite/host-messages.ts'
 import { temporaryFolder } from '../support.ts'
 
 /** A host with a port that the test looks into. */

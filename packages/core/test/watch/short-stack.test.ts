@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { CallSiteObject } from 'node:util'
 import { runBlamed, countWatch } from '../../src/watch/blame.ts'
-import { currentStack, shortenStack } from '../../src/watch/frames.ts'
+import { currentStack, shortenStack } from '../../src/watch/short-stack.ts'
 
 function site(functionName: string, scriptName: string): CallSiteObject {
   return {

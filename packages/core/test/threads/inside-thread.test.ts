@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { enterThread, parkedInThread } from '../../src/threads/inside.ts'
+import { enterThread, parkedInThread } from '../../src/threads/inside-thread.ts'
 
 const key = Symbol.for('heddle.thread')
 afterEach(() => Reflect.deleteProperty(globalThis, key))
@@ -19,7 +19,7 @@ test('inside, a main program is parked, and the thread is notified; a job is not
   assert.deepEqual(calls, ['parked'])
 })
 
-const copyOfInside: string = '../../src/threads/inside.ts?copy=2'
+const copyOfInside: string = '../../src/threads/inside-thread.ts?copy=2'
 
 test('another copy of the package sees the same thread', async () => {
   enterThread({ inJob: () => false, parked: () => undefined })

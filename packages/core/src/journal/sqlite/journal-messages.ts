@@ -1,4 +1,4 @@
-/** The messages between the loop and the threads of a journal: see sqlite/messages.ts for their envelopes. */
+/** The messages between the loop and the threads of a journal: see sqlite/host-messages.ts for their envelopes. */
 import type { ErrorWire } from '../../threads/error-wire.ts'
 import type { BatchWire } from '../batch.ts'
 import type {
@@ -14,7 +14,7 @@ import type {
   RunSnapshot,
   RunSummary,
 } from '../journal.ts'
-import type { RunOutcome } from '../outcome.ts'
+import type { RunOutcome } from '../run-outcome.ts'
 import type { AgedRun } from '../prune.ts'
 
 /** Takes a run for this session: a new one, which readers do not see yet, or one that no process holds. */

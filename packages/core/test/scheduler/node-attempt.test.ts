@@ -7,7 +7,7 @@ import {
   suspendAttempt,
   type RunnerContext,
 } from '../../src/attempts/attempt.ts'
-import { NodeAttempt, NodeControl, type NodeContext } from '../../src/scheduler/attempt.ts'
+import { NodeAttempt, NodeControl, type NodeContext } from '../../src/scheduler/node-attempt.ts'
 import { Node } from '../../src/scheduler/node.ts'
 import { Bench, lanesOfNodes } from './kit.ts'
 

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { toBlob } from '../../../sqlite/blob.ts'
 import type { ParentVersion, TierMeta, TierStats } from '../../tier.ts'
-import type { WireMeta } from './messages.ts'
+import type { WireMeta } from './disk-messages.ts'
 
 /** A change that is ready to be committed. */
 export type StoreChange =

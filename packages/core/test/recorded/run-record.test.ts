@@ -6,14 +6,14 @@ import fc from 'fast-check'
 import { Graph, job, run as runGraph, startRun } from '../../src/index.ts'
 import { openJournal, seededRandom, type RunWriter, type Transition } from '../../src/lowlevel.ts'
 import { VirtualClock } from '../../src/testing.ts'
-import { criticalPathOf } from '../../src/scheduler/recorded.ts'
+import { criticalPathOf } from '../../src/scheduler/recorded-times.ts'
 import {
   queueTime,
   readRecord,
   runTime,
   timedNodes,
   type RunRecord,
-} from '../../src/recorded/record.ts'
+} from '../../src/recorded/run-record.ts'
 
 const now = zero + 5_000
 

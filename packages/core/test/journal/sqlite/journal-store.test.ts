@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import type { BatchWire, Cell, RunChange } from '../../../src/journal/batch.ts'
 import { openForWriting } from '../../../src/journal/sqlite/open-database.ts'
-import { JournalStore, type SessionStart } from '../../../src/journal/sqlite/store.ts'
+import { JournalStore, type SessionStart } from '../../../src/journal/sqlite/journal-store.ts'
 import { newFolder } from './store-folder.ts'
 
 interface Batch {

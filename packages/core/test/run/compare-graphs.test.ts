@@ -9,7 +9,7 @@ import {
   headersOf,
   isSameHeader,
   type GraphDifference,
-} from '../../src/run/compare.ts'
+} from '../../src/run/compare-graphs.ts'
 import { longestTurn } from './longest-turn.ts'
 
 const node = (name: string, more: Partial<NodeHeader> = {}): NodeHeader => ({

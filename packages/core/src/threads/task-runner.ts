@@ -16,7 +16,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { ArtifactSender } from './artifact-flow.ts'
 import { ThreadContext, type ContextHost } from './context.ts'
 import { clause, decodeError, encodeError } from './error-wire.ts'
-import { enterThread } from './inside.ts'
+import { enterThread } from './inside-thread.ts'
 import { decodeLarge, encodeLarge, isLarge } from './large.ts'
 import { Loader } from './loader.ts'
 import { LogWriter } from './log-flow.ts'
@@ -29,8 +29,8 @@ import {
   type ResultMessage,
   type TaskBatch,
   type ThreadData,
-} from './messages.ts'
-import { transferOf } from './results.ts'
+} from './thread-messages.ts'
+import { transferOf } from './transfer-list.ts'
 import { claim, type Ticket } from './task-ownership.ts'
 
 interface KnownJob {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cutRecord, cutText, longestText } from '../../src/journal/cut.ts'
+import { cutRecord, cutText, longestText } from '../../src/journal/cut-text.ts'
 
 test('the pieces of a line are the line, none too long, none with half a character', () => {
   const line = fc

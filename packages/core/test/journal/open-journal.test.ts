@@ -3,7 +3,7 @@ import { existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { openJournal } from '../../src/journal/open.ts'
+import { openJournal } from '../../src/journal/open-journal.ts'
 import { header, step } from '../../src/testing/journal/case.ts'
 import { newFolder } from './sqlite/store-folder.ts'
 

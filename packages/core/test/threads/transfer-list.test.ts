@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { transferOf } from '../../src/threads/results.ts'
+import { transferOf } from '../../src/threads/transfer-list.ts'
 
 const large = 1024 * 1024
 

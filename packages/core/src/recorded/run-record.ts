@@ -20,7 +20,7 @@ import type {
   RunHolder,
   RunSnapshot,
 } from '../journal/journal.ts'
-import type { TimedNode } from '../scheduler/recorded.ts'
+import type { TimedNode } from '../scheduler/recorded-times.ts'
 
 export type AttemptOutcome =
   | 'running'

@@ -7,9 +7,9 @@ import { FileWriter, readFile } from '../../../files/large-values.ts'
 import { FileGuard } from '../../../sqlite/file-guard.ts'
 import type { HostedFile, Receiver, Role } from '../../../sqlite/host-server.ts'
 import type { TierEntry, TierMeta, TierStats } from '../../tier.ts'
-import { openHome } from './home.ts'
-import type { DiskChange, DiskQuestion, DiskThreadData, WireMeta } from './messages.ts'
-import { DiskStore, emptyDirectory, type StoreChange } from './store.ts'
+import { openHome } from './locked-folder.ts'
+import type { DiskChange, DiskQuestion, DiskThreadData, WireMeta } from './disk-messages.ts'
+import { DiskStore, emptyDirectory, type StoreChange } from './disk-store.ts'
 
 /** A change as it comes, or one whose value is in a file already. */
 type RoleChange = DiskChange | StoreChange

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openHome, type Home } from '../../../../src/cache/tiers/disk/home.ts'
-import { DiskStore, type StoreChange } from '../../../../src/cache/tiers/disk/store.ts'
+import { openHome, type Home } from '../../../../src/cache/tiers/disk/locked-folder.ts'
+import { DiskStore, type StoreChange } from '../../../../src/cache/tiers/disk/disk-store.ts'
 import { temporaryFolder } from '../support.ts'
 
 async function openStore(

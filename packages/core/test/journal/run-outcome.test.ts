@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasWorkLeft, outcomeOf } from '../../src/journal/outcome.ts'
+import { hasWorkLeft, outcomeOf } from '../../src/journal/run-outcome.ts'
 
 test('finished means succeeded only if everything has', () => {
   assert.equal(outcomeOf({ state: 'finished', counts: { succeeded: 3, failed: 0 } }), 'succeeded')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CountFold, RunFold } from '../../src/journal/fold.ts'
+import { CountFold, RunFold } from '../../src/journal/run-fold.ts'
 import { storedNodeStates } from '../../src/journal/states.ts'
 
 const moves = fc.array(

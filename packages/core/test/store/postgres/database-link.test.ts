@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
-import { isRefused, Link } from '../../../src/store/postgres/link.ts'
+import { isRefused, Link } from '../../../src/store/postgres/database-link.ts'
 
 let postgres: TestDatabase
 before(async () => {

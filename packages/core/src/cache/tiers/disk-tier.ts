@@ -28,7 +28,7 @@ import {
   type DiskQuestion,
   type DiskThreadData,
   type WireMeta,
-} from './disk/messages.ts'
+} from './disk/disk-messages.ts'
 
 export interface DiskTierOptions {
   /** Where the cache makes its own directory. It may hold other caches and other things. */

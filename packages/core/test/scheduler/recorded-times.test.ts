@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
-import { criticalPathOf, forecastOf, type TimedNode } from '../../src/scheduler/recorded.ts'
+import { criticalPathOf, forecastOf, type TimedNode } from '../../src/scheduler/recorded-times.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
 
 function node(name: string, startedAt: number, endedAt: number, ...after: string[]): TimedNode {

@@ -1,6 +1,6 @@
 import { HeddleError } from '../errors.ts'
 import { checkCount } from '../kernel/check.ts'
-import { checkRunKey } from './checks.ts'
+import { checkRunKey } from './check-rows.ts'
 import type { JournaledState, RunHolder } from './journal.ts'
 
 export interface RunsOptions {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openCache } from '../../../src/cache/cache.ts'
-import { diskTier } from '../../../src/cache/tiers/disk.ts'
+import { diskTier } from '../../../src/cache/tiers/disk-tier.ts'
 import { fillerOf } from './fixtures/filler.ts'
 import { temporaryFolder } from './support.ts'
 
