@@ -1,7 +1,7 @@
 /** Writes docs/reference/rules.md from the pages of the rules; with `--check` only compares. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { rulesDocument } from '../packages/analyze/src/explain/markdown.ts'
+import { rulesDocument } from '../packages/analyze/src/explain/rules-markdown.ts'
 import { rulePages } from '../packages/analyze/src/explain/pages.ts'
 
 const pageFile = path.join(path.dirname(import.meta.dirname), 'docs/reference/rules.md')

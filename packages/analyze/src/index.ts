@@ -37,7 +37,7 @@ export {
   type Config,
   type FailOn,
   type RuleSetting,
-} from './config/config.ts'
+} from './config/analyze-config.ts'
 export { loadConfig, type LoadedConfig } from './config/load.ts'
 
 // baseline/: findings that were there before.
@@ -54,27 +54,27 @@ export { isAtLeast, makeReport, type MadeReport, type ReportOptions } from './re
 export { isIncomplete, type Report, type ReportedFinding } from './report/report.ts'
 export { compactReport } from './report/compact.ts'
 export { githubReport } from './report/github.ts'
-export { jsonReport, type JsonReport } from './report/json.ts'
-export { findingSection, markdownReport } from './report/markdown.ts'
+export { jsonReport, type JsonReport } from './report/json-report.ts'
+export { findingSection, markdownReport } from './report/markdown-report.ts'
 export { sarifReport, type SarifOptions } from './report/sarif.ts'
 export { SourceLines, type ReadText } from './report/source-lines.ts'
-export { summaryLines, textReport } from './report/text/text.ts'
+export { summaryLines, textReport } from './report/text/text-report.ts'
 export type { Line, Measure, Span, TextOptions } from './report/text/line.ts'
-export { count } from './report/words.ts'
+export { count } from './report/class-words.ts'
 
 // explain/: the pages of the rules.
 export { rulePage, rulePages, type RulePage } from './explain/pages.ts'
 export { suggestRule } from './explain/suggest.ts'
-export { pageLines, pageList } from './explain/text.ts'
+export { pageLines, pageList } from './explain/page-text.ts'
 
 // inventory/: where each part of a program runs.
 export type { Inventory } from './inventory/inventory.ts'
 export { makeInventory } from './inventory/make-inventory.ts'
-export { inventoryMarkdown } from './inventory/markdown.ts'
+export { inventoryMarkdown } from './inventory/inventory-markdown.ts'
 export { loadCatalogue } from './models/load.ts'
 
 // lsp/: where developers work.
-export { framed, MessageReader, type MessageEvents } from './lsp/messages.ts'
+export { framed, MessageReader, type MessageEvents } from './lsp/lsp-messages.ts'
 export {
   LanguageServer,
   type LanguageServerOptions,

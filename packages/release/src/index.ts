@@ -14,7 +14,7 @@ export type {
 
 // config/: the settings of every release.
 export { branchTag } from './config/branch-tag.ts'
-export { defineRelease, readReleaseConfig, type ReleaseConfig } from './config/config.ts'
+export { defineRelease, readReleaseConfig, type ReleaseConfig } from './config/release-config.ts'
 
 // workspace/: what there is.
 export { readWorkspace, type ReadWorkspaceOptions } from './workspace/read-workspace.ts'
@@ -30,10 +30,10 @@ export { planFromFile } from './plan/publish-plan.ts'
 export { releaseProblems, type ReleaseProblem } from './plan/release-problems.ts'
 export { planSnapshot, type SnapshotOptions } from './plan/snapshot.ts'
 export { RegistryQuestions } from './plan/on-registry.ts'
-export { planCsv, planJson } from './plan/output/data.ts'
+export { planCsv, planJson } from './plan/output/plan-data.ts'
 export { planMermaid } from './plan/output/mermaid.ts'
-export { planLevels } from './plan/output/order.ts'
-export { planTable } from './plan/output/table.ts'
+export { planLevels } from './plan/output/plan-levels.ts'
+export { planTable } from './plan/output/plan-table.ts'
 
 // manifest/, pack/, pin/: the uploaded files.
 export { releaseManifest } from './manifest/npm-manifest.ts'
@@ -83,6 +83,6 @@ export {
 export { readReleases } from './report/releases.ts'
 export { releaseStatus, type PackageStatus, type ReleaseStatus } from './report/status.ts'
 export { publishRelease } from './stages/release.ts'
-export type { ReleaseOptions } from './stages/options.ts'
+export type { ReleaseOptions } from './stages/release-options.ts'
 export { endedStates, partsOf, stageNames, type StageName } from './stages/stages.ts'
 export type { PackageReport, Problem, ReleaseReport } from './report/report.ts'

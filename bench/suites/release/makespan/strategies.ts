@@ -10,7 +10,7 @@ import { ModelWork } from './work.ts'
 
 /**
  * The resources that a release gives its stages on a machine with enough processors: see
- * `resourcesOf` in packages/release/src/stages/options.ts. Nothing may depend on the processors of
+ * `resourcesOf` in packages/release/src/stages/release-options.ts. Nothing may depend on the processors of
  * this machine.
  */
 const resources = { cpu: concurrency, upload: concurrency, read: 2 * concurrency, git: 1 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { HeddleError } from '@heddle/core'
-import { configName, isProblem, parseConfig, type Config } from './config.ts'
+import { configName, isProblem, parseConfig, type Config } from './analyze-config.ts'
 
 export interface LoadedConfig {
   /** Absolute; undefined when there is none, and all is default. */

@@ -8,7 +8,7 @@ import { isThreadEntry } from '../blocking/thread-units.ts'
 import { escapePattern } from '../escape-pattern.ts'
 import type { Location } from '../ir/locations.ts'
 import type { Invariant } from './inventory.ts'
-import type { WorkFinder } from './work.ts'
+import type { WorkFinder } from './work-finder.ts'
 
 export function invariantsOf(model: LoopModel, finder: WorkFinder): readonly Invariant[] {
   return [...threads(model), ...pool(model, finder), ...processState(model)]

@@ -20,7 +20,7 @@ import type {
   Risk,
 } from './inventory.ts'
 import { matrixOf } from './matrix.ts'
-import { WorkFinder } from './work.ts'
+import { WorkFinder } from './work-finder.ts'
 
 /** The inventory. Deterministic: the same files give the same one. */
 export function makeInventory(program: Program, catalogue: Catalogue): Inventory {

@@ -7,7 +7,7 @@ import type { FileUnit } from '../ir/program.ts'
 import type { Tag } from '../models/model.ts'
 import type { NamedRoot } from './entry-points.ts'
 import type { MatrixRow, TaggedName } from './inventory.ts'
-import type { WorkFinder } from './work.ts'
+import type { WorkFinder } from './work-finder.ts'
 
 /** Rows that fit on a screen. */
 const maxRows = 25

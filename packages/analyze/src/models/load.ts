@@ -4,7 +4,7 @@ import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { describe } from '@heddle/core/lowlevel'
 import { Catalogue } from './catalogue.ts'
-import { checkModelFile } from './check.ts'
+import { checkModelFile } from './check-model.ts'
 import type { ModelFile } from './model.ts'
 
 const ownFolder = path.resolve(import.meta.dirname, '../../models')

@@ -14,7 +14,7 @@
  */
 import path from 'node:path'
 import type { Clock } from '@heddle/core/lowlevel'
-import { readJsonObject } from '../frontend/resolve/json.ts'
+import { readJsonObject } from '../frontend/resolve/read-json.ts'
 import type { Resolver } from '../frontend/resolve/resolve.ts'
 import { Turns } from '../frontend/turns.ts'
 

@@ -6,7 +6,7 @@
  */
 import { levels, type Finding } from '../finding.ts'
 import { countLevels, isIncomplete, shownFindings, type Report } from './report.ts'
-import { count } from './words.ts'
+import { count } from './class-words.ts'
 
 export function compactReport(report: Report): string[] {
   const shown = shownFindings(report)

@@ -5,7 +5,7 @@
  */
 import type { Level } from '../finding.ts'
 import { shownFindings, type Report } from './report.ts'
-import { stepsOf } from './words.ts'
+import { stepsOf } from './class-words.ts'
 
 const commands: Readonly<Record<Level, string>> = {
   error: 'error',

@@ -6,7 +6,7 @@
 import type { Analysis } from '../analysis.ts'
 import type { LineRange } from '../frontend/targets/git-changes.ts'
 import { compareWithBaseline, nextBaseline, type Baseline } from '../baseline/baseline.ts'
-import type { RuleSetting } from '../config/config.ts'
+import type { RuleSetting } from '../config/analyze-config.ts'
 import { levels, type Finding, type Level } from '../finding.ts'
 import { applySuppressions } from '../suppress/apply.ts'
 import type { FixedFinding, Report } from './report.ts'

@@ -5,11 +5,11 @@
  * comes when. Suppressed findings stay in the log with their justification, as the format wants it.
  */
 import type { Finding, SourceSpan, TraceStep } from '../finding.ts'
-import { pageSection } from '../explain/markdown.ts'
+import { pageSection } from '../explain/rules-markdown.ts'
 import { rulePage } from '../explain/pages.ts'
 import type { Report } from './report.ts'
 import type { SourceLines } from './source-lines.ts'
-import { classWords, stepsOf } from './words.ts'
+import { classWords, stepsOf } from './class-words.ts'
 
 export interface SarifOptions {
   readonly version: string

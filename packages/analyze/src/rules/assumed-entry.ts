@@ -7,7 +7,7 @@ import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck } from './fixes.ts'
 import type { Located } from './host.ts'
-import type { Model } from './model.ts'
+import type { Model } from './program-model.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 

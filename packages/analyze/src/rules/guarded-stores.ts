@@ -1,7 +1,7 @@
 import type { Access } from '../ir/graph.ts'
 import { eventsIn } from './host.ts'
-import type { Model } from './model.ts'
-import { inSameRegion } from './walk.ts'
+import type { Model } from './program-model.ts'
+import { inSameRegion } from './event-walk.ts'
 
 /**
  * Stores that a function protects itself, so that its callers need not: it checks again in the region in which

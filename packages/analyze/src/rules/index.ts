@@ -56,7 +56,7 @@ import { ambientValue, ambientValuePage } from './ambient-value.ts'
 import { inconsistentCheck, inconsistentCheckPage } from './inconsistent-check.ts'
 import { openedAfterClose, openedAfterClosePage } from './opened-after-close.ts'
 import { overwrittenWaiter, overwrittenWaiterPage } from './overwritten-waiter.ts'
-import type { Model } from './model.ts'
+import type { Model } from './program-model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
 
 export type Rule = (model: Model) => Draft[]

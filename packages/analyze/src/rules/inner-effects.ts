@@ -1,9 +1,9 @@
 import type { Location } from '../ir/locations.ts'
 import type { CallSite } from '../ir/program.ts'
 import type { EffectsByLocation } from '../summaries/effects-by-location.ts'
-import { unseenTargetsOf } from '../summaries/order.ts'
+import { unseenTargetsOf } from '../summaries/call-order.ts'
 import type { Host } from './host.ts'
-import type { Model } from './model.ts'
+import type { Model } from './program-model.ts'
 
 /**
  * The effects of the functions that a host calls, and the later effects of those that it awaits. It answers at once

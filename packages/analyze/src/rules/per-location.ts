@@ -4,7 +4,7 @@ import type { Location } from '../ir/locations.ts'
 import type { Draft } from './draft.ts'
 import type { Group } from './group.ts'
 import type { Host, Located } from './host.ts'
-import type { Model } from './model.ts'
+import type { Model } from './program-model.ts'
 import { isComponentState } from './shared.ts'
 
 /** Visits every host that suspends and writes, for every location in it that may qualify. */

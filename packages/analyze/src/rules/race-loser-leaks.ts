@@ -3,12 +3,12 @@
  * wins, a time limit usually, the handle arrives later, and the only promise that led to it is gone.
  */
 import type { CallSite } from '../ir/program.ts'
-import type { Model } from './model.ts'
+import type { Model } from './program-model.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { cancelLoser, closeLoser } from './fixes.ts'
 import type { Host } from './host.ts'
-import { overlapOf } from './model.ts'
+import { overlapOf } from './program-model.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 

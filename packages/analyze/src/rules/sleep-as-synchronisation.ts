@@ -1,14 +1,14 @@
 /** H405: a fixed sleep is meant to be long enough for something that another task does. */
 import type { Access } from '../ir/graph.ts'
 import type { CallSite } from '../ir/program.ts'
-import { targetsOf } from '../summaries/order.ts'
+import { targetsOf } from '../summaries/call-order.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { awaitIt, waitForState } from './fixes.ts'
 import type { At, Host } from './host.ts'
-import { overlapOf } from './model.ts'
-import type { Model } from './model.ts'
-import { overSuspension } from './walk.ts'
+import { overlapOf } from './program-model.ts'
+import type { Model } from './program-model.ts'
+import { overSuspension } from './event-walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 

@@ -16,11 +16,11 @@ import type { Answer } from '../summaries/paths.ts'
 import { textOf } from './draft.ts'
 import { isCheck } from './host.ts'
 import type { Host, Located } from './host.ts'
-import { overlapOf } from './model.ts'
-import type { Model } from './model.ts'
+import { overlapOf } from './program-model.ts'
+import type { Model } from './program-model.ts'
 import { isComponentState } from './shared.ts'
 import { isTakenBack } from './taken-back.ts'
-import { baseOf, isIdentityCheck, isWithin, overSuspension } from './walk.ts'
+import { baseOf, isIdentityCheck, isWithin, overSuspension } from './event-walk.ts'
 
 export interface StaleState {
   readonly location: Location

@@ -6,8 +6,8 @@ import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
 import type { Location } from '../ir/locations.ts'
 import type { Value } from '../ir/values.ts'
 import type { Host } from './host.ts'
-import type { Model } from './model.ts'
-import { isWithin } from './walk.ts'
+import type { Model } from './program-model.ts'
+import { isWithin } from './event-walk.ts'
 
 /** Whether the function, or one that it calls, can reach the handle of the wait. */
 export function isTakenBack(

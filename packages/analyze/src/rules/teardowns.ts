@@ -2,7 +2,7 @@
 import type { FunctionUnit, Program } from '../ir/program.ts'
 import type { Lifecycles } from '../meaning/lifecycle.ts'
 import { pushTo } from './host.ts'
-import { baseOf } from './walk.ts'
+import { baseOf } from './event-walk.ts'
 
 const none: readonly FunctionUnit[] = []
 

@@ -2,8 +2,8 @@
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, scoped } from './fixes.ts'
-import { overlapOf } from './model.ts'
-import type { Model } from './model.ts'
+import { overlapOf } from './program-model.ts'
+import type { Model } from './program-model.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 

@@ -12,10 +12,10 @@ import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
 import { mutex, recheck, singleFlight } from './fixes.ts'
 import type { Host, Located } from './host.ts'
-import { overlapOf } from './model.ts'
-import type { Model } from './model.ts'
+import { overlapOf } from './program-model.ts'
+import type { Model } from './program-model.ts'
 import { SharedAccesses } from './shared-accesses.ts'
-import { isTeardown, lastName, overSuspension } from './walk.ts'
+import { isTeardown, lastName, overSuspension } from './event-walk.ts'
 
 const starting =
   /^#?_*(?:start|connect|open|listen|init|initiali[sz]e|setup|launch|boot|restart|reconnect|reload|subscribe|register|attach|watch)/i

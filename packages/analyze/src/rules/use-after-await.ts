@@ -21,12 +21,19 @@ import { generation, mutex, recheck } from './fixes.ts'
 import { dependsOn } from './check-then-act.ts'
 import { isCheck } from './host.ts'
 import type { Host, Located } from './host.ts'
-import { overlapOf } from './model.ts'
-import type { Model } from './model.ts'
+import { overlapOf } from './program-model.ts'
+import type { Model } from './program-model.ts'
 import { isAnswer, isComponentState, isShared } from './shared.ts'
 import { isGivenBack, staleState } from './stale-state.ts'
 import { isTakenBack } from './taken-back.ts'
-import { baseOf, inSameRegion, isIdentityCheck, isLook, isWithin, overSuspension } from './walk.ts'
+import {
+  baseOf,
+  inSameRegion,
+  isIdentityCheck,
+  isLook,
+  isWithin,
+  overSuspension,
+} from './event-walk.ts'
 import { source } from '../explain/page.ts'
 import type { RulePage } from '../explain/page.ts'
 

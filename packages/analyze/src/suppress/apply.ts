@@ -11,7 +11,7 @@ import type { Finding } from '../finding.ts'
 import type { SuppressedFinding } from '../report/report.ts'
 import { directivesIn, type PlacedDirective } from './comments.ts'
 import { isExpired } from './directive.ts'
-import { problemsOf, unused } from './problems.ts'
+import { problemsOf, unused } from './suppression-problems.ts'
 
 export interface SuppressOptions {
   /** The analysed files, by the paths that findings use. */

@@ -1,5 +1,5 @@
 import type { ParsedFile } from '../frontend/parse.ts'
-import { walkFile, type TreeNode } from './walk.ts'
+import { walkFile, type TreeNode } from './walk-file.ts'
 
 /**
  * Where the names of called methods are: `set` in `this.users.set(a, b)`. By the end of the call, which

@@ -1,5 +1,5 @@
 import type { ParsedFile } from '../frontend/parse.ts'
-import { walkFile, type TreeNode } from './walk.ts'
+import { walkFile, type TreeNode } from './walk-file.ts'
 
 /**
  * The part of a file's types that other files can see: its text without the bodies of functions.

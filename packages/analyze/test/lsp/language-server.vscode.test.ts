@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { LanguageServer } from '../../src/lsp/language-server.ts'
-import { framed, MessageReader } from '../../src/lsp/messages.ts'
+import { framed, MessageReader } from '../../src/lsp/lsp-messages.ts'
 import { analyze } from '../../src/index.ts'
 
 const require = createRequire(import.meta.url)

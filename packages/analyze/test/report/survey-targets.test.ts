@@ -4,7 +4,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { analyze } from '../../src/analyze.ts'
 import type { Program } from '../../src/ir/program.ts'
-import { surveySection } from '../../src/report/markdown.ts'
+import { surveySection } from '../../src/report/markdown-report.ts'
 import { SourceLines } from '../../src/report/source-lines.ts'
 import { surveyTargets } from '../../src/report/survey-targets.ts'
 

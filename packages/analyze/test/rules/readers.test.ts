@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Model } from '../../src/rules/model.ts'
+import { Model } from '../../src/rules/program-model.ts'
 import { summarise } from '../../src/summaries/summary.ts'
 import { programOf } from '../support/program.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Event } from '../../src/ir/graph.ts'
-import { Model } from '../../src/rules/model.ts'
+import { Model } from '../../src/rules/program-model.ts'
 import { supersededResult } from '../../src/rules/superseded-result.ts'
 import { summarise } from '../../src/summaries/summary.ts'
 import { programOf } from '../support/program.ts'

@@ -2,7 +2,7 @@ import picomatch from 'picomatch'
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { Repository } from '../git/repository.ts'
 import { branchOf } from '../preflight/preflight.ts'
-import type { ReleaseConfig } from './config.ts'
+import type { ReleaseConfig } from './release-config.ts'
 
 /**
  * The dist-tag that the config gives to the branch which is released; undefined when it gives none.

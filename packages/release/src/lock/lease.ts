@@ -34,7 +34,7 @@ import {
 } from '@heddle/core/lowlevel'
 import type { Repository } from '../git/repository.ts'
 import { runGit } from '../git/run-git.ts'
-import type { ReleaseOptions } from '../stages/options.ts'
+import type { ReleaseOptions } from '../stages/release-options.ts'
 import type { ReleaseFolder } from './release-folder.ts'
 
 const leaseRef = 'refs/heddle/release'

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { ReleasePlan, Workspace } from '../model.ts'
 import { isThere } from '../workspace/is-there.ts'
-import { Problems } from '../workspace/problems.ts'
+import { Problems } from '../workspace/workspace-problems.ts'
 import type { PlanOptions } from './assemble.ts'
 import { readIntents } from './changesets/intents.ts'
 import { planFromChangesets } from './from-changesets.ts'

@@ -4,7 +4,7 @@ import { suggest } from '@heddle/core/lowlevel'
 import { isFields, type Fields } from '../manifest/local-range.ts'
 import type { ReleasePlan, Workspace } from '../model.ts'
 import { readDocument } from '../workspace/documents.ts'
-import { Problems } from '../workspace/problems.ts'
+import { Problems } from '../workspace/workspace-problems.ts'
 import { assemblePlan, type Decision, type PlanOptions } from './assemble.ts'
 
 /**

@@ -15,7 +15,7 @@
  */
 import { HeddleError } from '@heddle/core'
 import type { InternalDependency, WorkspacePackage } from '../model.ts'
-import { compareText } from '../workspace/problems.ts'
+import { compareText } from '../workspace/workspace-problems.ts'
 
 export interface ReleaseOrder {
   /** Keyed by package: the packages that must be there first, sorted. */

@@ -4,7 +4,7 @@ import { HeddleError, isError } from '@heddle/core'
 import { releaseManifest } from '../manifest/npm-manifest.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { checkPlan } from './check-plan.ts'
-import { inReleaseOrder } from './output/order.ts'
+import { inReleaseOrder } from './output/plan-levels.ts'
 
 export interface ReleaseProblem {
   readonly package: string

@@ -1,7 +1,7 @@
 /** The identity that a build service gives to a job, for registries that trust it instead of a token. */
 import type { WaitOptions } from '@heddle/core/lowlevel'
 import type { HttpClient } from './http/client.ts'
-import { requestWithRetry } from './http/retry.ts'
+import { requestWithRetry } from './http/request-retry.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

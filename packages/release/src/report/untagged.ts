@@ -1,7 +1,7 @@
 import { tagName } from '../git/tag-format.ts'
-import { inReleaseOrder } from '../plan/output/order.ts'
+import { inReleaseOrder } from '../plan/output/plan-levels.ts'
 import { nodeName } from '../stages/stages.ts'
-import { gitTagOf, type Checked, type Release } from '../stages/work.ts'
+import { gitTagOf, type Checked, type Release } from '../stages/stage-functions.ts'
 
 /** How tools call Git tags. */
 const formats = ['{name}@{version}', '{name}-v{version}', 'v{version}']

@@ -24,7 +24,7 @@ import { matching } from '../plan/selection.ts'
 import { packedOf } from '../report/artifacts.ts'
 import { refusedUploads } from '../stages/earlier.ts'
 import { nodeName, partsOf } from '../stages/stages.ts'
-import type { Begun, Uploaded } from '../stages/work.ts'
+import type { Begun, Uploaded } from '../stages/stage-functions.ts'
 
 interface StepPlace {
   readonly name: string

@@ -4,7 +4,7 @@ import { isRefusal } from '../registry/error-class.ts'
 import type { PackedPackage } from '../model.ts'
 import { lostArchives, packedOf } from '../report/artifacts.ts'
 import { nodeName, partsOf } from './stages.ts'
-import type { Begun, Checked } from './work.ts'
+import type { Begun, Checked } from './stage-functions.ts'
 
 export interface Earlier {
   /** The run to resume. Undefined when there is none. */

@@ -9,10 +9,10 @@
 import { Graph, job, type JobContext, type NodeRef } from '@heddle/core'
 import type { PackedPackage, PlannedPackage } from '../model.ts'
 import type { ProvenanceBundle } from '../registry/npm/provenance.ts'
-import { inReleaseOrder } from '../plan/output/order.ts'
+import { inReleaseOrder } from '../plan/output/plan-levels.ts'
 import { nodeName, stageNeeds, type StageName } from './stages.ts'
-import * as work from './work.ts'
-import type { Checked, Release, Uploaded } from './work.ts'
+import * as work from './stage-functions.ts'
+import type { Checked, Release, Uploaded } from './stage-functions.ts'
 
 /** The results of a package that later packages wait for. */
 interface Built {

@@ -18,9 +18,9 @@ import { tagFormatOf, tagName } from '../git/tag-format.ts'
 import type { PackedPackage, ReleasePlan } from '../model.ts'
 import { packedOf } from '../report/artifacts.ts'
 import { isDone } from './earlier.ts'
-import type { ReleaseOptions } from './options.ts'
+import type { ReleaseOptions } from './release-options.ts'
 import { nodeName, partsOf } from './stages.ts'
-import type { Begun } from './work.ts'
+import type { Begun } from './stage-functions.ts'
 
 /** An upload that was begun, and whose Git tag no process has recorded as made. */
 export interface UntaggedUpload {

@@ -1,7 +1,7 @@
 import { isError, type RunEvent } from '@heddle/core'
 import { pinInPlace } from '../pin/pin-in-place.ts'
 import { endedStates, partsOf } from './stages.ts'
-import type { Release } from './work.ts'
+import type { Release } from './stage-functions.ts'
 
 /** Manifests that are pinned until the last package is packed, not until the last one is visible. */
 export interface StagePins extends AsyncDisposable {

@@ -45,7 +45,7 @@ import { makeReleaseFolder, type ReleaseFolder } from '../lock/release-folder.ts
 import { refuseUnfinished } from '../lock/unfinished.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
 import { requireInstallable } from '../plan/check-plan.ts'
-import { versionChange } from '../plan/output/order.ts'
+import { versionChange } from '../plan/output/plan-levels.ts'
 import { distTagProblem } from '../plan/release-problems.ts'
 import { matching } from '../plan/selection.ts'
 import { finishScripts } from '../pack/unfinished-scripts.ts'
@@ -62,9 +62,9 @@ import { readEarlier, type Earlier } from './earlier.ts'
 import { Edits } from './edits.ts'
 import { expand } from './expand.ts'
 import { finishTags, untaggedUploads, type UntaggedUpload } from './finish-tags.ts'
-import { resourcesOf, type ReleaseOptions } from './options.ts'
+import { resourcesOf, type ReleaseOptions } from './release-options.ts'
 import { holdPins } from './pins.ts'
-import type { Release } from './work.ts'
+import type { Release } from './stage-functions.ts'
 
 /**
  * Publishes the included packages of a plan. Resolves also when some could not be published: check

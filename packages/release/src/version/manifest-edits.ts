@@ -12,7 +12,7 @@ import {
   readWorkspaceRange,
 } from '../manifest/workspace-range.ts'
 import type { PlannedPackage, ReleasePlan } from '../model.ts'
-import type { ChangesetsConfig } from '../plan/changesets/config.ts'
+import type { ChangesetsConfig } from '../plan/changesets/changesets-config.ts'
 import { requirementLists } from '../workspace/python-package.ts'
 
 /** Whether the plan gives this package another version than its manifest has. */

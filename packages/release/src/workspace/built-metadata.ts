@@ -9,7 +9,7 @@ import type { WorkspacePackage } from '../model.ts'
 import { findBuilder, wheelCommand, type PythonBuilder } from '../pack/python/backend.ts'
 import { metadataPath, parseMetadata } from '../pack/python/metadata.ts'
 import { readFromZip } from '../pack/python/read-zip.ts'
-import type { Problems } from './problems.ts'
+import type { Problems } from './workspace-problems.ts'
 import { parsePythonVersion } from './python-version.ts'
 
 export interface BuiltMetadataOptions {

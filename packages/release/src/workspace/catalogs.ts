@@ -1,6 +1,6 @@
 import { isFields } from '../manifest/local-range.ts'
 import type { Document } from './documents.ts'
-import type { Problems } from './problems.ts'
+import type { Problems } from './workspace-problems.ts'
 
 export type Catalogs = ReadonlyMap<string, ReadonlyMap<string, string>>
 

@@ -15,7 +15,7 @@ import { parse as parseToml, TomlError } from 'smol-toml'
 import { LineCounter, isNode, parseDocument } from 'yaml'
 import { describe } from '@heddle/core/lowlevel'
 import { isFields, type Fields } from '../manifest/local-range.ts'
-import type { Problems } from './problems.ts'
+import type { Problems } from './workspace-problems.ts'
 
 export interface Document {
   /** Absolute. */

@@ -21,7 +21,7 @@ import type { Dirent } from 'node:fs'
 import path from 'node:path'
 import picomatch from 'picomatch'
 import { mapLimited, readsAtOnce } from './limited.ts'
-import { compareText } from './problems.ts'
+import { compareText } from './workspace-problems.ts'
 
 export interface Members {
   /** Absolute, sorted. */

@@ -3,7 +3,7 @@ import semver from 'semver'
 import { dependencyGroups, isFields } from '../manifest/local-range.ts'
 import type { WorkspacePackage } from '../model.ts'
 import type { Document } from './documents.ts'
-import type { Problems } from './problems.ts'
+import type { Problems } from './workspace-problems.ts'
 
 /** Old names with capitals are still published under them. */
 const validName = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/i

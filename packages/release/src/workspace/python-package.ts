@@ -4,7 +4,7 @@ import { normalName, parseRequirement } from '../manifest/requirement.ts'
 import type { WorkspacePackage } from '../model.ts'
 import type { Document } from './documents.ts'
 import { parsePythonVersion } from './python-version.ts'
-import type { Problems } from './problems.ts'
+import type { Problems } from './workspace-problems.ts'
 
 /**
  * A pyproject.toml as a package, without its dependencies yet. Undefined for one without

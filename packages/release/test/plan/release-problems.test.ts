@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planJson } from '../../src/plan/output/data.ts'
-import { planTable } from '../../src/plan/output/table.ts'
+import { planJson } from '../../src/plan/output/plan-data.ts'
+import { planTable } from '../../src/plan/output/plan-table.ts'
 import { releaseProblems } from '../../src/plan/release-problems.ts'
 import { planOf } from '../plan-kit.ts'
 

@@ -1,7 +1,7 @@
 import { planFromManifests } from '../../src/plan/from-manifests.ts'
 import { openRegistries } from '../../src/registry/open-registries.ts'
 import type { ReleaseReport } from '../../src/report/report.ts'
-import type { ReleaseOptions } from '../../src/stages/options.ts'
+import type { ReleaseOptions } from '../../src/stages/release-options.ts'
 import { publishRelease } from '../../src/stages/release.ts'
 import { readWorkspace } from '../../src/workspace/read-workspace.ts'
 import type { Monorepo } from './monorepo.ts'

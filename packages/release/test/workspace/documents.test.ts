@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseText } from '../../src/workspace/documents.ts'
-import { Problems } from '../../src/workspace/problems.ts'
+import { Problems } from '../../src/workspace/workspace-problems.ts'
 
 function linesOf(
   file: string,

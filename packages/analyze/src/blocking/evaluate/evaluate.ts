@@ -13,8 +13,8 @@
 import type { Expression } from 'oxc-parser'
 import type { FileUnit } from '../../ir/program.ts'
 import type { ModuleFinder } from '../modules.ts'
-import { Run } from './run.ts'
-import type { Module } from './run.ts'
+import { Run } from './run-statements.ts'
+import type { Module } from './run-statements.ts'
 import { Names, object } from './value.ts'
 import type { ObjectValue, Value } from './value.ts'
 

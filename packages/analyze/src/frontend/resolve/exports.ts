@@ -2,7 +2,7 @@
  * The `exports` and `imports` of a package, as Node resolves them: the first key that is a condition
  * we have wins, at every level; `*` stands for any text; `null` forbids.
  */
-import { asObject } from './json.ts'
+import { asObject } from './read-json.ts'
 
 /** Targets (`./dist/index.js`) in the order in which they should be tried. */
 export function exportTargets(

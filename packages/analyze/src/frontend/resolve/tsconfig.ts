@@ -1,7 +1,7 @@
 /** The part of a tsconfig that decides where imports lead, with the configs it extends. */
 import path from 'node:path'
-import { asObject, asStrings, readJsonObject } from './json.ts'
-import type { JsonObject } from './json.ts'
+import { asObject, asStrings, readJsonObject } from './read-json.ts'
+import type { JsonObject } from './read-json.ts'
 
 export interface PathMapping {
   /** `@app/*`, at most one `*`. */

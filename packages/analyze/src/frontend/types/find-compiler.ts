@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { readJsonObject } from '../resolve/json.ts'
+import { readJsonObject } from '../resolve/read-json.ts'
 import type { NativeModule } from './native-api.ts'
 
 /** A compiler that is installed. */

@@ -1,10 +1,10 @@
 /** One finding as people read it in a terminal: laid out as the Rust compiler does. */
 import type { Finding, Fix, Level, SharedState, SourceSpan, TraceStep } from '../../finding.ts'
 import type { SourceLines } from '../source-lines.ts'
-import { accessNames, firstFew, stepsOf } from '../words.ts'
+import { accessNames, firstFew, stepsOf } from '../class-words.ts'
 import { frame, gutterOf, type Mark } from './frame.ts'
 import { labelled, span, type Line, type Span, type Style, type TextOptions } from './line.ts'
-import { table } from './table.ts'
+import { table } from './column-table.ts'
 
 export const levelStyles: Readonly<Record<Level, Style>> = {
   error: 'red',

@@ -5,7 +5,7 @@ import { suggest } from '@heddle/core/lowlevel'
 import type { Workspace } from '../../model.ts'
 import { parseText, readDocument, readText } from '../../workspace/documents.ts'
 import { mapLimited, readsAtOnce } from '../../workspace/limited.ts'
-import { compareText, type Problems } from '../../workspace/problems.ts'
+import { compareText, type Problems } from '../../workspace/workspace-problems.ts'
 import type { Bump } from '../versions.ts'
 
 export interface Intent {

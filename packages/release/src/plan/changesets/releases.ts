@@ -15,11 +15,11 @@
 import semver from 'semver'
 import { isWorkspaceRange } from '../../manifest/workspace-range.ts'
 import type { InternalDependency, Workspace, WorkspacePackage } from '../../model.ts'
-import { compareText } from '../../workspace/problems.ts'
+import { compareText } from '../../workspace/workspace-problems.ts'
 import { internalRange } from '../internal-range.ts'
 import { isDevelopment } from '../release-order.ts'
 import { biggerBump, type Bump } from '../versions.ts'
-import type { ChangesetsConfig } from './config.ts'
+import type { ChangesetsConfig } from './changesets-config.ts'
 import type { Intent, PreState } from './intents.ts'
 
 export interface ChangesetRelease {

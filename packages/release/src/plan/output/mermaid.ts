@@ -1,6 +1,6 @@
 import type { ReleasePlan } from '../../model.ts'
-import { inReleaseOrder, versionChange } from './order.ts'
-import { plainText } from './text.ts'
+import { inReleaseOrder, versionChange } from './plan-levels.ts'
+import { plainText } from './column-text.ts'
 
 /** The released packages as a Mermaid diagram; arrows point to later packages. */
 export function planMermaid(plan: ReleasePlan): string {

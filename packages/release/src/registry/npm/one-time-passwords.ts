@@ -12,7 +12,7 @@ import { type Kernel, Patience, systemKernel, type WaitOptions } from '@heddle/c
 import { longestRetryAfter, retryAfterOf } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpAnswer } from '../http/request.ts'
-import { requestWithRetry } from '../http/retry.ts'
+import { requestWithRetry } from '../http/request-retry.ts'
 import { textField } from '../id-token.ts'
 
 /** How a person is asked. */

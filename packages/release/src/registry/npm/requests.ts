@@ -6,7 +6,7 @@ import { failureOf, type Asked } from '../error-class.ts'
 import { parseAnswer } from '../http/answer.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
-import { readWithRetry, requestWithRetry } from '../http/retry.ts'
+import { readWithRetry, requestWithRetry } from '../http/request-retry.ts'
 import type { Account, ArchiveStanding } from '../registry.ts'
 import { asksForOtp, OneTimePasswords, type OtpPrompt } from './one-time-passwords.ts'
 

@@ -7,7 +7,7 @@ import { failureOf, type Asked } from '../error-class.ts'
 import { parseAnswer } from '../http/answer.ts'
 import { HttpClient } from '../http/client.ts'
 import type { HttpAnswer, HttpRequest } from '../http/request.ts'
-import { requestWithRetry } from '../http/retry.ts'
+import { requestWithRetry } from '../http/request-retry.ts'
 import { buildServiceOf, readIdToken, textField, type Environment } from '../id-token.ts'
 import type {
   Account,

@@ -42,7 +42,7 @@ import { useResource } from '../../parts/resource.ts'
 import { State } from '../../parts/state.tsx'
 import { TableCard } from '../../parts/table.tsx'
 import { Units } from './list.tsx'
-import { formatElo, markOf, suspicious } from './words.ts'
+import { formatElo, markOf, suspicious } from './campaign-words.ts'
 
 /** Milliseconds. */
 const interval = 2_000

@@ -10,7 +10,7 @@ import { formatAge, formatCount, formatDuration, formatRate } from '../../parts/
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { State } from '../../parts/state.tsx'
 import { TableWrap } from '../../parts/table.tsx'
-import { markOf } from './words.ts'
+import { markOf } from './campaign-words.ts'
 
 /** Milliseconds. */
 const interval = 2_000

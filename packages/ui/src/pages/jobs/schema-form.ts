@@ -6,7 +6,7 @@
  *  O2  A field that is left empty is left out; the whole input is null then, where no schema asks for more.
  *  O3  What is typed as JSON is parsed, and a mistake is reported with the name of its field.
  */
-import { parseTyped } from '../../parts/json.ts'
+import { parseTyped } from '../../parts/parse-typed.ts'
 
 export interface JsonSchema {
   readonly type?: string | readonly string[]

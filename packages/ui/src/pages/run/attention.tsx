@@ -5,7 +5,7 @@ import type { RunHead } from '../../api/contract.ts'
 import { stateCode } from '../../api/contract.ts'
 import { formatCount } from '../../parts/format.ts'
 import { withoutEscapes } from '../../parts/log-text.ts'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 /** Nodes that are named. */
 const mostNamed = 3

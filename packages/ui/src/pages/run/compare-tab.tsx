@@ -19,7 +19,7 @@ import { useResource } from '../../parts/resource.ts'
 import { State, StateDot } from '../../parts/state.tsx'
 import { TableWrap } from '../../parts/table.tsx'
 import { browserClock } from '../../kernel/clock.ts'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 export function CompareTab({ view }: { readonly view: RunView }): JSX.Element {
   const other = address.value.query['with']

@@ -20,7 +20,7 @@ import { Share } from '../../parts/share.tsx'
 import { State } from '../../parts/state.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Attention } from './attention.tsx'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 interface HeadProps {
   readonly view: RunView

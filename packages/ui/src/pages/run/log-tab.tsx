@@ -8,7 +8,7 @@ import { textOfLines } from '../../parts/log-view.tsx'
 import { Empty, Failed, Loading } from '../../parts/placeholders.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
 import { RunLog, useLog } from './log.tsx'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 const shownLines = 2_000
 

@@ -5,7 +5,7 @@ import { readLog } from '../../api/runs.ts'
 import { addLines, noLines, type LogLines } from '../../model/log-lines.ts'
 import { LogView } from '../../parts/log-view.tsx'
 import { useRefresh } from './refresh.ts'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 interface LogQuery {
   /** Only of this node. */

@@ -16,13 +16,13 @@ import { formatBytes, formatCount, formatDuration, formatTime, plural } from '..
 import { icons } from '../../parts/icons.tsx'
 import { textOfLines } from '../../parts/log-view.tsx'
 import { useNow } from '../../parts/now.ts'
-import { parseTyped } from '../../parts/json.ts'
+import { parseTyped } from '../../parts/parse-typed.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
 import { State, StateDot } from '../../parts/state.tsx'
 import { RunLog, useLog } from './log.tsx'
 import { useRefresh } from './refresh.ts'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 /** Lines of the log that are shown at once. */
 const shownLines = 500

@@ -11,7 +11,7 @@ import { SearchField } from '../../parts/search-field.tsx'
 import { useSize } from '../../parts/size.ts'
 import { StateDot } from '../../parts/state.tsx'
 import { selectNodes, type NodeOrder } from '../../model/node-list.ts'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 const rowHeight = 34
 

@@ -14,7 +14,7 @@ import { RunHeadLine } from './head.tsx'
 import { NodePanel } from './node-panel.tsx'
 import { Scrubber } from './scrubber.tsx'
 import { TimelineTab } from './timeline-tab.tsx'
-import { RunView } from './view.ts'
+import { RunView } from './run-view.ts'
 
 interface Tab {
   readonly name: string

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { isPassing } from '../../api/errors.ts'
 import { browserClock } from '../../kernel/clock.ts'
 import { Throttle } from '../../kernel/throttle.ts'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 /** Milliseconds between two readings while the run changes. */
 const interval = 700

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import { formatDuration, formatTime } from '../../parts/format.ts'
 import { icons } from '../../parts/icons.tsx'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 /** The slider has this many steps: finer than its pixels. */
 const steps = 2_000

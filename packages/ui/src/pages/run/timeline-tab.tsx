@@ -13,11 +13,11 @@ import { icons } from '../../parts/icons.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/placeholders.tsx'
 import { Rows, rowsByNode } from '../../timeline/lanes.ts'
-import { paintBars } from '../../timeline/painter.ts'
+import { paintBars } from '../../timeline/timeline-painter.ts'
 import { foldingFor, idleGaps, ticks, TimeScale } from '../../timeline/scale.ts'
 import { follow, pan, reveal, whole, zoom, type TimeWindow } from '../../timeline/window.ts'
 import { fitCanvas, useSize, type Size } from '../../parts/size.ts'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 const rowHeight = 24
 const axisHeight = 26

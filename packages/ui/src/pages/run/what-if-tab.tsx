@@ -5,7 +5,7 @@ import { forecastRun } from '../../api/runs.ts'
 import { formatDuration, formatPercent, plural } from '../../parts/format.ts'
 import { Failed, Loading } from '../../parts/placeholders.tsx'
 import { useResource } from '../../parts/resource.ts'
-import type { RunView } from './view.ts'
+import type { RunView } from './run-view.ts'
 
 const suggested = [1, 2, 4, 8, 16, 32, 64, 128]
 

@@ -5,7 +5,7 @@ import { describeError } from '../../api/errors.ts'
 import { listGraphs, startRun } from '../../api/runs.ts'
 import { ask } from '../../parts/confirm.tsx'
 import { ChoiceField, TextField } from '../../parts/field.tsx'
-import { parseTyped } from '../../parts/json.ts'
+import { parseTyped } from '../../parts/parse-typed.ts'
 
 export async function askForRun(): Promise<void> {
   let graphs

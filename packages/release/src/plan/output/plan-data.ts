@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Ecosystem, PlanStatus, ReleasePlan, Workspace } from '../../model.ts'
 import { planWarnings } from '../check-plan.ts'
 import { releaseProblems, type ReleaseProblem } from '../release-problems.ts'
-import { inReleaseOrder } from './order.ts'
+import { inReleaseOrder } from './plan-levels.ts'
 
 export interface PlanJson {
   /** Version of this format. Fields may be added without changing it. */

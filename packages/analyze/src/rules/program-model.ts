@@ -18,7 +18,7 @@ import { Indirect } from './indirect.ts'
 import { Readers } from './readers.ts'
 import { Teardowns } from './teardowns.ts'
 import { ChangesBy } from './changes-by.ts'
-import { isWithin } from './walk.ts'
+import { isWithin } from './event-walk.ts'
 
 /** Hosts by the kinds of their events, in the order of the program: a rule visits those that may concern it. */
 interface Hosts {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
-import { readJsonObject } from '../../../src/frontend/resolve/json.ts'
+import { readJsonObject } from '../../../src/frontend/resolve/read-json.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 test('comments, trailing commas and a byte order mark are accepted, text that looks like them is kept', (t) => {

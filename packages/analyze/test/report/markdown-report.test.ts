@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { code, findingSection, markdownReport, prose } from '../../src/report/markdown.ts'
+import { code, findingSection, markdownReport, prose } from '../../src/report/markdown-report.ts'
 import { sampleReport, sampleSource } from '../support/report.ts'
 import { sampleFinding, sampleText, spanOf } from '../support/sample.ts'
 

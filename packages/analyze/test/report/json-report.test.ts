@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { findingClasses } from '../../src/finding.ts'
-import { jsonReport } from '../../src/report/json.ts'
+import { jsonReport } from '../../src/report/json-report.ts'
 import { sampleReport } from '../support/report.ts'
 import { sampleFinding, sampleText } from '../support/sample.ts'
 

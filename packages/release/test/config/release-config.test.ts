@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { isError } from '@heddle/core'
 import { branchTag } from '../../src/config/branch-tag.ts'
-import { readReleaseConfig } from '../../src/config/config.ts'
+import { readReleaseConfig } from '../../src/config/release-config.ts'
 import { Repository } from '../../src/git/repository.ts'
 import { Monorepo } from '../support/monorepo.ts'
 

@@ -1,5 +1,5 @@
 /** The pages of all rules as one document: docs/reference/rules.md. */
-import { classWords, stepsOf } from '../report/words.ts'
+import { classWords, stepsOf } from '../report/class-words.ts'
 import type { RulePage } from './page.ts'
 
 export function rulesDocument(pages: readonly RulePage[]): string {

@@ -9,7 +9,7 @@ import type { Checkpoint, Finding, Fix, SharedState, SourceSpan } from '../findi
 import { countLevels, shownFindings, type Report } from './report.ts'
 import type { SourceLines } from './source-lines.ts'
 import type { Survey } from './survey.ts'
-import { accessNames, classWords, count, firstFew, stepsOf } from './words.ts'
+import { accessNames, classWords, count, firstFew, stepsOf } from './class-words.ts'
 
 export function markdownReport(report: Report): string {
   const shown = shownFindings(report)

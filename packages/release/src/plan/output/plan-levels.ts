@@ -1,5 +1,5 @@
 import type { PlannedPackage, ReleasePlan } from '../../model.ts'
-import { compareText } from '../../workspace/problems.ts'
+import { compareText } from '../../workspace/workspace-problems.ts'
 
 const statuses = ['included', 'excluded', 'unchanged', 'private'] as const
 

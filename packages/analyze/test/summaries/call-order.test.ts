@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bottomUp } from '../../src/summaries/order.ts'
+import { bottomUp } from '../../src/summaries/call-order.ts'
 import { programOf } from '../support/program.ts'
 
 function componentsOf(source: string): string[][] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { isProblem, parseConfig } from '../../src/config/config.ts'
+import { isProblem, parseConfig } from '../../src/config/analyze-config.ts'
 
 const schema = JSON.parse(
   readFileSync(new URL('../../schema/config.schema.json', import.meta.url), 'utf8'),

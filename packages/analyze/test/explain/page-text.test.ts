@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rulePage, rulePages } from '../../src/explain/pages.ts'
-import { pageLines, pageList } from '../../src/explain/text.ts'
+import { pageLines, pageList } from '../../src/explain/page-text.ts'
 import { plainText, textOf } from '../support/report.ts'
 
 test('a page has the rule, the reason, a bad example, a good example, and the repairs', () => {

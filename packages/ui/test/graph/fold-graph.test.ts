@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { edgesOf, longestPaths } from '../../src/graph/edges.ts'
-import { fold, type FoldInput } from '../../src/graph/fold.ts'
+import { fold, type FoldInput } from '../../src/graph/fold-graph.ts'
 
 /** Items that pass through three jobs; with a parent they are the elements of one map. */
 function fanOut(items: number, hasParent = false): FoldInput {

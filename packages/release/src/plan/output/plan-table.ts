@@ -1,8 +1,8 @@
 import type { PlannedPackage, ReleasePlan } from '../../model.ts'
 import { planWarnings } from '../check-plan.ts'
 import { releaseProblems } from '../release-problems.ts'
-import { columnsOf, padded, plainText, shorten } from './text.ts'
-import { inReleaseOrder, versionChange } from './order.ts'
+import { columnsOf, padded, plainText, shorten } from './column-text.ts'
+import { inReleaseOrder, versionChange } from './plan-levels.ts'
 
 export interface TableOptions {
   /** Columns of the terminal. Without it nothing is cut off. */

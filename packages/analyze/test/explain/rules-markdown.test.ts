@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rulesDocument } from '../../src/explain/markdown.ts'
+import { rulesDocument } from '../../src/explain/rules-markdown.ts'
 import { rulePages } from '../../src/explain/pages.ts'
 
 test('every rule is in the list, with a link to its section', () => {

@@ -8,7 +8,7 @@ import { tagFormatProblem } from '../git/tag-format.ts'
 import { isFields } from '../manifest/local-range.ts'
 import { planSources, type PlanSource } from '../model.ts'
 import { isThere } from '../workspace/is-there.ts'
-import { Problems } from '../workspace/problems.ts'
+import { Problems } from '../workspace/workspace-problems.ts'
 
 export interface ReleaseConfig {
   /** Where versions come from: see the guide. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkModelFile } from '../../src/models/check.ts'
+import { checkModelFile } from '../../src/models/check-model.ts'
 
 const entry = {
   module: 'slow',

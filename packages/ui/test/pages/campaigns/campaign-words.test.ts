@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatElo, markOf } from '../../../src/pages/campaigns/words.ts'
+import { formatElo, markOf } from '../../../src/pages/campaigns/campaign-words.ts'
 
 test('an ended campaign has the word of its decision', () => {
   const ended = (why: string, detail: string) =>

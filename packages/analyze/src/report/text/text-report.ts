@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../../analysis.ts'
 import { levels, type Finding } from '../../finding.ts'
 import { countLevels, isIncomplete, shownFindings, type Report } from '../report.ts'
-import { count } from '../words.ts'
+import { count } from '../class-words.ts'
 import { findingLines, levelStyles } from './finding.ts'
 import { labelled, span, type Line, type Span, type TextOptions } from './line.ts'
 

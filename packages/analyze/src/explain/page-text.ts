@@ -1,7 +1,7 @@
 /** A rule's page in the terminal: `heddle analyze --explain H502`. */
 import { levelStyles } from '../report/text/finding.ts'
 import { span, wrap, type Line, type TextOptions } from '../report/text/line.ts'
-import { classWords, stepsOf } from '../report/words.ts'
+import { classWords, stepsOf } from '../report/class-words.ts'
 import type { RulePage } from './page.ts'
 
 const indent = '  '

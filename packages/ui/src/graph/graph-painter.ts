@@ -5,7 +5,7 @@
 import { nodeStates } from '../api/contract.ts'
 import { markOf } from '../parts/marks.ts'
 import type { Camera } from './camera.ts'
-import type { Folded } from './fold.ts'
+import type { Folded } from './fold-graph.ts'
 import type { Layout } from './layout.ts'
 
 export const nodeWidth = 168

@@ -55,7 +55,7 @@ import {
 } from '../registry/visible.ts'
 import { findMissingFiles, unbuiltFiles, type MissingFiles } from './declared-files.ts'
 import type { Edits } from './edits.ts'
-import type { ReleaseOptions } from './options.ts'
+import type { ReleaseOptions } from './release-options.ts'
 import { smokeInstall } from './smoke.ts'
 
 /** What all stages of a release share. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textReport } from '../../../src/report/text/text.ts'
+import { textReport } from '../../../src/report/text/text-report.ts'
 import { plainText, sampleReport, textOf } from '../../support/report.ts'
 import { sampleFinding, sampleText } from '../../support/sample.ts'
 

@@ -4,7 +4,7 @@ import picomatch from 'picomatch'
 import { isFields } from '../../manifest/local-range.ts'
 import type { Workspace } from '../../model.ts'
 import { readDocument, type Document } from '../../workspace/documents.ts'
-import type { Problems } from '../../workspace/problems.ts'
+import type { Problems } from '../../workspace/workspace-problems.ts'
 
 export interface ChangesetsConfig {
   /** Groups that always have the same version and are released together. */

@@ -6,7 +6,7 @@ import { readCatalogs, type Catalogs } from './catalogs.ts'
 import { readDocument, type Document } from './documents.ts'
 import { isThere } from './is-there.ts'
 import { leadsOutside, type MemberPatterns } from './members.ts'
-import { Problems } from './problems.ts'
+import { Problems } from './workspace-problems.ts'
 
 export interface Definition {
   /** Absolute. */

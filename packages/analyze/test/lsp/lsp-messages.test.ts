@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { framed, MessageReader } from '../../src/lsp/messages.ts'
+import { framed, MessageReader } from '../../src/lsp/lsp-messages.ts'
 
 function read(bytes: Buffer, size: number): { messages: unknown[]; errors: [string, boolean][] } {
   const messages: unknown[] = []
