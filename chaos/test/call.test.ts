@@ -24,7 +24,11 @@ test('--help lists every chaos program and starts none', () => {
 for (const [title, args, said] of [
   ['a program that does not exist', ['toString'], /no chaos program "toString"[^]*Usage/],
   ['an option that does not exist', ['--kill', '5'], /Unknown option '--kill'/],
-  ['a count that is no number', ['growing', '--kills', 'many'], /--kills many: expected a whole/],
+  [
+    'a count that is not a number',
+    ['growing', '--kills', 'many'],
+    /--kills many: expected a whole/,
+  ],
   ['a store that cannot be played', ['--store', 'mysql'], /--store mysql: expected postgres/],
 ] as const) {
   test(`${title} ends with exit code 2 and one sentence, without a stack`, () => {

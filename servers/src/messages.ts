@@ -11,7 +11,7 @@ export interface ServerPlan {
   readonly folder: string
   /** Written into the folder. */
   readonly files: Readonly<Record<string, string>>
-  /** Who owns the folder and runs the programs; the user of this process when absent. */
+  /** The user that owns the folder and runs the programs; the user of this process when absent. */
   readonly owner?: { readonly uid: number; readonly gid: number }
   /** Run one after the other before the server. */
   readonly before: readonly Command[]

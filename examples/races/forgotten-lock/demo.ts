@@ -14,7 +14,7 @@ export async function demonstrate(module: {
   await settle()
   const clearing = list.clear()
   await settle()
-  // The disk answers the one who came last first, where both are there.
+  // Where two calls are open, the disk answers the later one first.
   while (disks.open > 0) {
     disks.answer(undefined, disks.open - 1)
     await settle()

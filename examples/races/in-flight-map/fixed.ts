@@ -1,4 +1,4 @@
-/** Loads texts; those who ask for the same one meanwhile share the request. */
+/** Loads texts; callers that ask for the same one meanwhile share the request. */
 export class Texts {
   readonly #fetch: (name: string) => Promise<string>
   readonly #running = new Map<string, Promise<string>>()

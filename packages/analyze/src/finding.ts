@@ -33,7 +33,7 @@ export interface SourceSpan {
   readonly endColumn: number
 }
 
-/** Who reads or writes a shared location. */
+/** An access to a shared location. */
 export interface SharedAccess {
   readonly function: string
   readonly kind: 'read' | 'write'

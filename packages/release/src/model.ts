@@ -71,7 +71,7 @@ export interface PlannedPackage {
   readonly level: number
   /** `latest`, or the name of the prerelease. */
   readonly distTag: string
-  /** Who may see it, where the plan or the manifest says so. */
+  /** Its visibility, where the plan or the manifest sets one. */
   readonly access?: 'public' | 'restricted'
   /** What changed since the last version, where the source of the plan knows it. */
   readonly changes?: readonly PlannedChange[]

@@ -10,7 +10,7 @@ const settings = {
   plugins: { '@release-it-plugins/workspaces': { workspaces: ['packages/*'], skipChecks: true } },
 }
 
-/** It releases the version that it is given: who has chosen another one gives it that. */
+/** It releases the version that it is given; a version from elsewhere is passed to it. */
 function commandFor(of: string): Command {
   return { file: peerProgram('release-it'), args: [of, '--ci'] }
 }

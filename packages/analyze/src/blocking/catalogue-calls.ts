@@ -2,7 +2,7 @@
  * Calls that a model says hold the loop.
  *
  * Two sorts. Those that are slow whatever they are given (disk, processes, key derivation) are judged
- * by who waits for them. Those whose cost is the size of their input are only reported when that
+ * by what waits for them. Those whose cost is the size of their input are only reported when that
  * input comes from a source without a limit.
  */
 import type { Node } from 'oxc-parser'

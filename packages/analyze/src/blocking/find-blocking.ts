@@ -2,7 +2,7 @@
  * The blocking rules over a program.
  *
  * Questions about a call are asked in the order of their cost: which function is it, does any model know it,
- * who reaches it, and only then where its input comes from.
+ * what reaches it, and only then where its input comes from.
  */
 import type { UnnamedFinding } from '../baseline/fingerprint.ts'
 import type { CallSite, FunctionUnit, Program } from '../ir/program.ts'

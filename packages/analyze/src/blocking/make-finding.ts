@@ -71,7 +71,7 @@ export function makeFinding(found: Blocking): UnnamedFinding {
   }
 }
 
-/** The way from the root to the call, and who waits meanwhile. */
+/** The path from the root to the call, and what waits meanwhile. */
 function traceOf({ unit, what, rule, route }: Blocking, span: SourceSpan): readonly TraceStep[] {
   const steps: TraceStep[] = []
   const root = route?.root ?? unit
@@ -121,7 +121,7 @@ function reachText(route: Route | undefined): string {
   }
 }
 
-/** The level of a call whose cost does not depend on its input: it depends on who waits. */
+/** The level of a call whose cost does not depend on its input: it depends on what waits. */
 export function levelByReach(route: Route | undefined): Level {
   if (route === undefined) return 'note'
   return isServing(route.kind) ? 'warning' : 'note'

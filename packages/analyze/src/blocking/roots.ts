@@ -1,5 +1,5 @@
 /**
- * Who makes a function run, and by which calls: from that follows who waits while it holds the loop.
+ * What makes a function run, and through which calls. What waits while it holds the loop follows from that.
  *
  * Reach is asked backwards, from the function to the nearest root, because a report needs the way as
  * well as the answer.
@@ -295,7 +295,7 @@ function callsBetween(
   return calls
 }
 
-/** Runs once, for one person, who waits anyway. */
+/** Runs once, for one person, who would wait anyway. */
 function isCommand(file: FileUnit): boolean {
   return file.parsed.program.hashbang !== null || cliPath.test(file.path)
 }

@@ -33,7 +33,7 @@ export const maximumBytes: number = 8 * 1024 * 1024
 /** The outcome of reading a file. */
 export type Source = SourceText | NoSource
 
-/** The texts of files, without byte order marks. Nothing is read twice, so all who ask get the same. */
+/** The texts of files, without byte order marks. Nothing is read twice, so every caller gets the same text. */
 export class SourceTexts {
   readonly #overlays: ReadonlyMap<string, string> | undefined
   readonly #read: Map<string, Source>

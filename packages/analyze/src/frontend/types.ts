@@ -6,7 +6,7 @@
  * there may be no compiler at all.
  */
 
-/** Who declares something: the program (a file of it), a package, Node, or the language. */
+/** Where something is declared: in the program (a file of it), in a package, in Node, or in the language. */
 export type Origin =
   | { readonly kind: 'program'; readonly file: string }
   | { readonly kind: 'package'; readonly name: string }

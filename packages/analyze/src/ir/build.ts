@@ -25,7 +25,7 @@ export interface BuildOptions {
 export interface Built {
   readonly program: Program
   readonly diagnostics: readonly Diagnostic[]
-  /** Gives its files to those who come next. The program must not be used any more. */
+  /** Gives its files back for the next program. This program must not be used any more. */
   readonly giveBack: () => void
 }
 

@@ -6,7 +6,7 @@
  * something already; that is remembered here, once, before the file is linked for the first time.
  *
  * I1. After `restore` the file is as lowering made it, and refers to no other file.
- * I2. Who writes a new field after lowering takes it back here.
+ * I2. A field that is written after lowering is reset here.
  */
 import { noCallbacks, noTargets } from './calls.ts'
 import type { Block, Event, Graph } from './graph.ts'

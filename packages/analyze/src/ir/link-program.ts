@@ -1,5 +1,5 @@
 /**
- * From files to a program: who is imported, who is called, which fields are the same.
+ * From files to a program: resolves imports and calls, and finds which fields are the same.
  *
  * Calls are resolved by the text about the object: its class, the class it was constructed
  * from, the declared type of its field. A method name that only one class has is a guess, and marked.

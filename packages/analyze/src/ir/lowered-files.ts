@@ -4,7 +4,7 @@ import type { KeptFile } from './kept-file.ts'
 /**
  * Lowered files of earlier programs, by their trees: they go when the trees go.
  *
- * I1. A file is in one program at a time. Who takes it has it alone until it is given back, so runs that
+ * I1. A file is in one program at a time. The taker has it alone until it is given back, so runs that
  *     overlap do not meet, and a file that is never returned belongs to no other.
  * I2. Files here are as lowering made them.
  */

@@ -18,7 +18,7 @@ import type { AnyFunction, AnyNode } from './nodes.ts'
 import type { Scope } from './scope.ts'
 import type { Value } from './values.ts'
 
-/** The way a function comes to run: it decides which functions it overlaps with, and who waits when it blocks. */
+/** The way a function comes to run: it decides which functions it overlaps with, and what waits when it blocks. */
 export type Reach =
   /** A handler of an HTTP request, an RPC or a message. */
   | 'request'

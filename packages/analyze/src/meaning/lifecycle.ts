@@ -106,7 +106,7 @@ export class Lifecycles {
   }
 }
 
-/** Who answers a call: its targets, or the function of another package. */
+/** What answers a call: its targets, or the function of another package. */
 function makersOf({ targets, external }: CallSite): readonly (FunctionUnit | string)[] {
   if (targets.length > 0) return targets
   return external === undefined ? [] : [`${external.module} ${external.path.join('.')}`]

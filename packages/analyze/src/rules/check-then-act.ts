@@ -380,7 +380,7 @@ function isMark({ kind, location, owner, start, end }: Access): boolean {
 }
 
 /**
- * `if (done) return; await work(); done = true`: who finds the mark leaves at once, so the work is meant to
+ * `if (done) return; await work(); done = true`: a call that finds the mark leaves at once, so the work is meant to
  * be done once. Its answer is not kept: it is done for its effect.
  */
 function isDoneOnce({ graph }: Host, { check, write, actBlock, suspensions }: Window): boolean {

@@ -159,7 +159,7 @@ function isBatched(site: CallSite): boolean {
   return /pipeline|multi\b|transaction|batch|\btx\b/i.test(textOf(site, 120))
 }
 
-/** Most others who call it (or, where the object is not known, something of its name) wait for it. */
+/** Most other callers (or, where the object is not known, something of its name) wait for it. */
 function awaitedElsewhere(model: Model, site: CallSite): CallSite | undefined {
   const [target] = site.targets
   if (target === undefined) return undefined

@@ -47,7 +47,7 @@ function looksAtIdentity(model: Model, unit: FunctionUnit): boolean {
     )
 }
 
-/** Who removes or replaces entries, and whether timers are cleared there. */
+/** Which functions remove or replace entries, and whether timers are cleared there. */
 function dropperOf(
   model: Model,
   container: Location,

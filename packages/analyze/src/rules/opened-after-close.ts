@@ -99,7 +99,7 @@ function waitedBefore(
   return answer?.suspensions
 }
 
-/** It was given a signal that was not made here: who closes may end it. */
+/** It was given a signal that was not made here: the closing function may end it. */
 function isCancellable(host: Host, { owner, start, end }: Suspension): boolean {
   const { text } = owner.file.parsed
   return (

@@ -142,7 +142,7 @@ function isFirstOfList(location: Location): location is Location & { readonly pa
   return location.field === '0' && location.parent !== undefined
 }
 
-/** `list.push(x); if (list.length > 1) return`: the one who finds it empty drains it for all. */
+/** `list.push(x); if (list.length > 1) return`: the call that finds it empty drains it for all. */
 function isDrainedByOne(host: Host, list: Location): boolean {
   const accesses = host.accessesOf(list)
   return accesses.some(

@@ -1,7 +1,7 @@
 /**
- * Who has to do with a location or a part of it: in its own text, or through a function or a getter that
+ * Which functions have to do with a location or a part of it: in its own text, or through a function or a getter that
  * it asks. One rule wants to know, about few locations, so the answer is found backwards, from the
- * location to those who use it.
+ * location to the functions that use it.
  */
 import type { Location } from '../ir/locations.ts'
 import type { FunctionUnit, Program } from '../ir/program.ts'
@@ -42,7 +42,7 @@ export class Readers {
     }
   }
 
-  /** All who read it, in the order of the program, and some more who only write it or come near it. */
+  /** All functions that read it, in the order of the program, and some more that only write it or come near it. */
   of(location: Location): readonly FunctionUnit[] {
     const parts = [location, ...this.#parts.of(location.id)]
     const found = new Set(parts.flatMap((part) => this.#uses.hostsOf(part)))

@@ -1,6 +1,6 @@
 /**
  * H308 restarted after stop: a task waits and then stores a timer or another handle, without looking
- * whether it was stopped meanwhile. Who gives that handle back has already done so and will not again.
+ * whether it was stopped meanwhile. The function that releases that handle has already done so and will not do it again.
  *
  * The usual form is a loop: `await work(); this.timer = setTimeout(…)`, with a `stop` that clears the
  * timer. While the work runs there is no timer to clear. Another one is a listener of the end of a

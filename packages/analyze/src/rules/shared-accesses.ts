@@ -4,7 +4,7 @@ import type { FunctionUnit } from '../ir/program.ts'
 import type { Uses } from '../summaries/uses.ts'
 
 /**
- * Who reads and writes the locations that findings are about. There are few of them: the hosts that use
+ * The reads and writes of the locations that findings are about. There are few of them: the hosts that use
  * any are walked once when all are known, and no list is made for any other location.
  */
 export class SharedAccesses {

@@ -61,7 +61,7 @@ export class Changes {
   /**
    * Waits for the next batch.
    *
-   * *Cancellation*: nothing is lost; the batch is there for the next one who asks.
+   * *Cancellation*: nothing is lost; the next caller gets the batch.
    * *Fairness*: for one reader.
    */
   async take(options: WaitOptions = {}): Promise<ChangeBatch> {

@@ -39,7 +39,7 @@ const cases: [name: string, code: string, expected: string[]][] = [
     [],
   ],
   [
-    'a comparison with zero is no bound',
+    'a comparison with zero is not a bound',
     `export const f = (id) => id.length > 0 && ${quadratic}.test(id)`,
     ['B105 warning'],
   ],

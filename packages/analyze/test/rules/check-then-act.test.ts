@@ -178,7 +178,7 @@ exports.Pool = Pool
 `,
   },
   {
-    name: 'a loop that waits until it is free is no race; one check before it is',
+    name: 'a loop that waits until it is free is not a race; one check before it is',
     check: 'if (this.busy) return false',
     act: 'this.busy = true',
     race: `export class Gate {

@@ -37,7 +37,7 @@ for (const [why, packages, problem] of [
     /plan-b cannot be released: "plan-a" in dependencies is private and never published/,
   ],
   [
-    'a range leads to a folder that is no package',
+    'a range leads to a folder that is not a package',
     { 'plan-a': { needs: { x: 'file:../x' } } },
     /plan-a cannot be released: "x" in dependencies is "file:\.\.\/x": no package of the workspace/,
   ],

@@ -36,7 +36,7 @@ import { writeAtomic } from './atomic-write.ts'
 import { codeOf, fileError } from './replace.ts'
 import { makeFolder } from './make-folder.ts'
 
-/** Who holds a lock, as written beside it. */
+/** The holder of a lock, as written beside it. */
 export interface LockHolder {
   readonly pid: number
   readonly hostname: string

@@ -39,7 +39,7 @@ export interface Meter {
  *      takes ordinary ones only.
  *  P3  A permit goes back to the kind it came from.
  *
- * It only counts. Who waits, and in which order, is up to its owner: a semaphore, a dispatcher, a run.
+ * It only counts. What waits, and in which order, is up to its owner: a semaphore, a dispatcher, a run.
  */
 export class Permits implements Meter {
   readonly isTimed = false

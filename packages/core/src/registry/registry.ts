@@ -1,5 +1,5 @@
 /**
- * Who waits for which result.
+ * Which caller waits for which result.
  *
  *            open / wait
  *                │

@@ -424,7 +424,7 @@ export class Shared<K, V> implements AsyncDisposable {
     if (this.#untold.length < keptErrors) this.#untold.push(error)
   }
 
-  /** The resource is gone. Who asked meanwhile gets a new one, in the same entry. */
+  /** The resource is gone. A caller that asked meanwhile gets a new one, in the same entry. */
   #onGone(entry: KeyEntry<K, V>): void {
     if (entry.askers.size > 0) this.#open(entry)
     else this.#drop(entry)

@@ -351,7 +351,7 @@ test('waitRoom: work that follows from admitted work waits instead of being refu
   const waits = [1, 2].map(() => watch(queue.waitRoom()))
   await assert.rejects(queue.waitRoom(), withCode('HDL_TOO_MANY_WAITERS'))
   first.release()
-  assert.equal(queue.tryReserve(), undefined, 'those who wait come first')
+  assert.equal(queue.tryReserve(), undefined, 'waiting callers come first')
   await turn()
   assert.deepEqual(
     waits.map(({ state }) => state),

@@ -3,7 +3,7 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 
 /** Checks with only a turn of the loop between them. */
 const quickChecks = 20
-/** Milliseconds between two checks at the end: who checks leaves the processor to what it waits for. */
+/** Milliseconds between two checks at the end: the check leaves the processor to what it waits for. */
 const longestPause = 20
 
 /** Resolves when it is time for the check of this number, counted from 1. */

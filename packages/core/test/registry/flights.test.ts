@@ -97,7 +97,7 @@ test('S65 I4: when the last caller has left the computation is cancelled, and th
   assert.ok(isError(runs[0]!.signal.reason, 'HDL_CANCELLED'))
   assert.equal(flights.has('h'), false)
   const later = watch(flights.join('h', start))
-  assert.equal(runs.length, 2, 'who comes later does not get an aborted computation')
+  assert.equal(runs.length, 2, 'a later caller does not get an aborted computation')
   assert.equal(flights.stats().abandoned, 1)
   runs[0]!.done.resolve('dropped')
   await turn()

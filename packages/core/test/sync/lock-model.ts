@@ -35,7 +35,7 @@ export interface Inside<K> {
   readonly reserved: number
 }
 
-/** Who goes in next, and with how many reserved permits. */
+/** Which waiter enters next, and with how many reserved permits. */
 export type Next<K> = (
   inside: readonly Inside<K>[],
   waiting: readonly Caller<K>[],

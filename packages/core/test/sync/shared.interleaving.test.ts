@@ -308,7 +308,7 @@ function program(kind: CacheKind, { users, aborting, failures = 0, rounds = 1 }:
         for (let id = 0; id < users; id++) {
           assert.ok(outcomes[id] !== undefined, `user ${id} is still waiting`)
           if (id >= aborting)
-            assert.notEqual(outcomes[id], 'aborted', 'H5: who aborts leaves alone')
+            assert.notEqual(outcomes[id], 'aborted', 'H5: a caller that aborts leaves alone')
         }
         if (openFailures === 0) assert.equal(outcomes.includes('open failed'), false)
         assert.ok(closeErrors <= failures)

@@ -282,7 +282,7 @@ test('H6: a close error is reported to the lease that waits for it', async () =>
   assert.match(disposed.error.message, /Shared "db" could not close 'a': disk is gone/)
   assert.equal(disposed.error.cause, cause)
   assert.deepEqual(told, [])
-  assert.equal(opens.length, 2, 'who waits gets a new resource all the same')
+  assert.equal(opens.length, 2, 'a waiting caller gets a new resource all the same')
   opens[1]!.resolve()
   await turn()
   assert.equal(next.state, 'fulfilled')

@@ -41,7 +41,7 @@ import { buildItself, type PythonSource } from './python/own-builder.ts'
 import type { WrittenArchive } from './archive-job.ts'
 
 export interface PackPythonOptions extends PackOptions {
-  /** Who builds. When absent: `uv` if it is installed, else `build`, else our own builder. */
+  /** The builder. When absent: `uv` if it is installed, else `build`, else our own builder. */
   readonly builder?: PythonBuilder | 'own'
   /**
    * Whether the backend is installed for this build alone, as its project asks (default), or is the

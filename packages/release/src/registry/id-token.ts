@@ -13,7 +13,7 @@ export function buildServiceOf(env: Environment): BuildService | undefined {
 }
 
 export interface IdTokenQuestion {
-  /** Who is meant to read the token: `npm:registry.npmjs.org`, `pypi`. */
+  /** The reader that the token is meant for: `npm:registry.npmjs.org`, `pypi`. */
   readonly audience: string
   /** The variable that has a token already, as GitLab gives them. */
   readonly variable: string

@@ -81,7 +81,7 @@ export interface Stages {
   reject(id: string, options?: WaitOptions & { readonly otp?: string }): Promise<void>
 }
 
-/** Who we are for a registry. */
+/** Our identity at a registry. */
 export type Account =
   | { readonly is: 'known'; readonly user: string; readonly asksForOtp: boolean }
   /** The registry knows the token no more, or settings name a variable that is not set. */

@@ -4,7 +4,7 @@
  *
  * Invariants, quoted by the tests:
  *  G1  Nothing is uploaded that was not packed and read back in this release or the one it resumes.
- *  G2  `begin` is durable before the upload starts. Who finds another process's `begin` without the
+ *  G2  `begin` is durable before the upload starts. A process that finds another's `begin` without the
  *      end of its upload takes the upload for one that may have happened; one that the registry has
  *      refused has ended.
  *  G3  A version that is on the registry, and whose upload this release has not begun, counts as released,
@@ -101,7 +101,7 @@ export interface Release {
   readonly incomplete: Map<string, readonly string[]>
   /** Whether its archive gets a signed statement about its build. */
   isSigned(name: string): boolean
-  /** Who we are, by address of the registry. */
+  /** Our identities, by address of the registry. */
   readonly users: ReadonlyMap<string, string>
   /** Records for other clones the versions that are about to be uploaded, before the first upload. */
   recordUploads(versions: readonly string[]): Promise<void>

@@ -397,7 +397,7 @@ export class Campaign implements Work {
   }
 
   /**
-   * Collects the results of leases that are closed from now on. Who reads all closed leases, which takes several turns, needs
+   * Collects the results of leases that are closed from now on. A reader of all closed leases, which takes several turns, needs
    * these too. stop() ends it.
    */
   watchClosed(): { readonly results: readonly ClosedResult[]; readonly stop: () => void } {

@@ -34,7 +34,7 @@ import type { Members } from './members.ts'
 
 /** `TIME.DIGEST.SIGNATURE`. */
 export const forwardHeader = 'x-heddle-forwarded'
-/** Who asked the first server: JSON in base64. */
+/** The caller of the first server: JSON in base64. */
 export const callerHeader = 'x-heddle-caller'
 
 /** Milliseconds by which the clocks of two servers may differ, including the transfer. */
@@ -100,7 +100,7 @@ export interface ForwarderOptions {
   readonly useLinks?: boolean
 }
 
-/** Who opens a link; the calls on it have their own callers. */
+/** The server that opens a link; the calls on it have their own callers. */
 const server: Caller = {
   kind: 'anonymous',
   id: 'server',

@@ -21,13 +21,13 @@ export interface WorkerDescription {
   readonly full?: readonly string[]
 }
 
-/** Who sent a call. */
+/** The sender of a call. */
 export interface WorkerIdentity {
   /** The user or token that it acts for. */
   readonly owner: string
   readonly tenant: string
   readonly address: string
-  /** Who has to be blocked to end its leases: `token ci`, `user ann`. */
+  /** What has to be blocked to end its leases: `token ci`, `user ann`. */
   readonly names?: readonly string[]
 }
 
@@ -50,7 +50,7 @@ export function kindOf(
   return JSON.stringify([tenant, threads, memory, capabilities, tags, system, jobs, full])
 }
 
-/** Who waits for the next time that something happens. */
+/** The callers that wait for the next event. */
 class Waiters {
   #waiting: Set<() => void> | undefined
 

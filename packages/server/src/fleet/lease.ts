@@ -85,7 +85,7 @@ export interface ClosedLease {
   readonly why: string
   readonly sequence: number
   readonly worker: string
-  /** Who claimed it (L4). */
+  /** The worker that claimed it (L4). */
   readonly owner: string
   readonly epoch: number
 }

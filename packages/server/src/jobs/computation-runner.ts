@@ -644,7 +644,7 @@ export class ComputationRunner {
       else entry.end(aborted ? 'cancelled' : 'finished')
     })
     this.#options.onEnd(work, error)
-    // Who waits for the handle of abandoned work waits for the one that came after it.
+    // Callers that wait for the handle of an abandoned computation wait for the one that replaced it.
     if (work.isAbandoned) return
     for (const index of work.asked) this.#options.registry.notifyError(handle, index, error)
   }

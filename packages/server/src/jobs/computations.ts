@@ -48,7 +48,7 @@ export class Computations {
     }
     const { ledger } = this.#state.options
     for (const { handle, job, tenant: owner = commonTenant, reason } of ledger.queued()) {
-      // Who has asked for it meanwhile has put it into the backlog.
+      // A caller that asked for it meanwhile has put it into the backlog.
       if (!isShown(owner) || this.#state.backlog.find(handle) !== undefined) continue
       found.push({ ...common, handle, job, tenant: owner, state: 'waiting', waits_for: reason })
     }

@@ -1,6 +1,6 @@
 /**
  * Jobs that were acknowledged before the last stop and have not started yet: there may be more of it than
- * seats. Who asks for one of these results has a right to it, so it is known from the first request on.
+ * seats. A caller that asks for one of these results has a right to it, so it is known from the first request on.
  *
  *   listed ── it has a seat, or cannot be continued ─▶ gone from here        listed ── drain ─▶ closed
  */

@@ -15,7 +15,7 @@ interface OpenRequest {
 /** Ids that have ended; those of longer ago are unknown. */
 const remembered = 10_000
 
-/** Who is acknowledged needs no seat when the work is there already: this is what bounds them. */
+/** An acknowledged request needs no seat when its computation is there already: this is what bounds them. */
 const mostOpen = 100_000
 
 export class Requests {

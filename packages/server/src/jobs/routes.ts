@@ -118,7 +118,7 @@ async function nameLimit<T>(call: Call, answered: Promise<T>): Promise<T> {
   }
 }
 
-/** Who asks, for as long as it has. */
+/** The caller, for as long as it has the right. */
 function askingOf(call: Call, wait = 0, slot?: string): Asking {
   return {
     request: call.id,

@@ -290,7 +290,7 @@ export class People {
     return { cookie: await this.#keys.sign(secret), known }
   }
 
-  /** Who a cookie stands for; undefined for one that is not ours, too old, or revoked. */
+  /** The user of a cookie; undefined for one that is not ours, too old, or revoked. */
   async sessionOf(cookie: string): Promise<KnownSession | undefined> {
     const read = await this.#keys.read(cookie)
     if (read === undefined) return undefined
@@ -437,7 +437,7 @@ export class People {
     return revoked
   }
 
-  /** Who a token stands for; undefined for one that is not valid. */
+  /** The caller that a token belongs to; undefined for one that is not valid. */
   async callerOfToken(token: string): Promise<Caller | undefined> {
     const [, id, secret] = /^hdl_([0-9a-f]{18})_([\w-]{43})$/.exec(token) ?? []
     if (id === undefined || secret === undefined) return undefined
@@ -500,7 +500,7 @@ export class People {
     return this.#tables.list(actions, { where, by: 'at', below: before, descending: true, limit })
   }
 
-  /** Who was refused since then and is refused now: `user ann`, `token ci`. */
+  /** The callers refused since then: `user ann`, `token ci`. */
   async refusedSince(at: number): Promise<ReadonlySet<string>> {
     const refused = new Set<string>()
     for (const name of await this.#targetsSince('user blocked', at)) {

@@ -2,7 +2,7 @@
  * Identifies the caller and decides what it may do.
  *
  *   Authorization: Bearer ─▶ token          no users, no tokens ─▶ every caller may do everything
- *   cookie ─▶ session                       otherwise ─▶ anonymous, who may do what is public
+ *   cookie ─▶ session                       otherwise ─▶ anonymous, which may do what is public
  *
  *  P1  A token that is not valid is refused; an invalid cookie counts as no cookie.
  *  P2  A request with a cookie that changes something brings the CSRF token of its session in a header. Requests with

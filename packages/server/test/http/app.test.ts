@@ -44,7 +44,7 @@ test('R3 a known path with another method: 405 with the methods that it has', as
   }
 })
 
-test('bytes that are no request: JSON with our codes, and the connection ends', async () => {
+test('bytes that are not a request get JSON with our codes, and the connection ends', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   const wrong: [sent: string, status: number, code: string][] = [
     ['hello\r\n\r\n', 400, 'bad_request'],

@@ -39,7 +39,7 @@ test('B1 a POST that does not say that it is JSON: 415, also without a body, and
   await quiet(server)
 })
 
-test('B2 POST and DELETE of a page of another site: 403; reading is no change', async () => {
+test('B2 POST and DELETE from a page of another site get 403; reading changes nothing', async () => {
   await using server = await startServer({ jobs: [echo], port: 0 })
   const own = `${server.host}:${server.port}`
   for (const origin of ['http://evil.example', 'null', `http://${server.host}:1`, 'nonsense']) {

@@ -1,4 +1,4 @@
-/** Who is served when there is not room for all at a time. */
+/** Which caller is served first when there is not room for all at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'

@@ -210,7 +210,7 @@ for (const action of ['delete', 'flush']) {
   for (const isPromised of [false, true]) {
     const title = isPromised
       ? 'what was promised is there all the same'
-      : 'who waits gets the result all the same, and nothing stale is stored'
+      : 'a waiting caller gets the result all the same, and nothing stale is stored'
     test(`S16 ${action} between the stages: ${title}`, async () => {
       const { load, plot, two } = twoStages(2)
       await using server = await startServer({

@@ -29,7 +29,7 @@ test('total is a number or a function of the input', () => {
   assert.equal(counted.totalOf('a\nb\nc'), 3)
 })
 
-test('a total that is no count is refused when it is asked for', () => {
+test('a total that is not a count is refused when it is asked for', () => {
   for (const total of [0, -1, 1.5, NaN, Infinity, 1_000_001, '3' as unknown as number]) {
     const served = serveJob({ name: 'plot', prepare: load, item: plot, total: () => total })
     assert.throws(() => served.totalOf('a'), withCode('HDL_BAD_OPTION'), String(total))

@@ -132,7 +132,7 @@ class Life {
     if (one.do === 'result') mayBe.add('HDL_UNKNOWN_RESULT')
     for (const other of this.requests) {
       if (other.id !== id) continue
-      // Who reads the store first may come second.
+      // The first reader of the store may be the second to finish.
       other.mayBe.add('HDL_REQUEST_EXISTS')
       mayBe.add('HDL_REQUEST_EXISTS')
     }

@@ -1,4 +1,4 @@
-/** Who starts, steers and answers runs is in the log of actions. */
+/** The log of actions names who starts, steers and answers runs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Graph, job } from '@heddle/core'

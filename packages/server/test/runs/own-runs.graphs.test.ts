@@ -35,7 +35,7 @@ test('O5 the function of a graph that never answers: 504 after half a minute', a
   assert.deepEqual([answer.value?.status, answer.value?.body.error?.code], [504, 'timeout'])
 })
 
-test('O5 a drain answers who waits for the function of a graph, and ends at its deadline though a schedule waits for one', async () => {
+test('O5 a drain answers callers that wait for the function of a graph, and ends at its deadline though a schedule waits for one', async () => {
   const { calls, never } = neverMade()
   const gate = new Gate<void>('hold')
   const hold = (): Graph => {

@@ -322,7 +322,7 @@ export class Bench {
     assert.equal(this.clock.pending, 1 + Math.min(1, putBack), 'timers')
     const sum = Object.values(ends).reduce((a, b) => a + b, 0)
     assert.equal(sum, registry.submitted, 'outcomes of requests')
-    assert.ok(ends.timeout >= 0 && ends.pending >= 0, 'who was told that it goes on had waited')
+    assert.ok(ends.timeout >= 0 && ends.pending >= 0, 'a caller that got "pending" had waited')
     for (const { outcomes, submitted } of [prepare, items]) {
       assert.equal(
         Object.values(outcomes).reduce((a, b) => a + b, 0),

@@ -2,7 +2,7 @@
  * Puts the nodes of a graph into layers, left to right, and keeps them there while the graph grows.
  *
  * Ranks are longest paths from the sources; the order inside a rank comes from barycentre sweeps over neighbours. There
- * are no dummy nodes: an edge that passes over ranks is drawn as a curve. 10,000 nodes take some 40 ms, which is why
+ * are not any dummy nodes: an edge that passes over ranks is drawn as a curve. 10,000 nodes take some 40 ms, which is why
  * this exists (the libraries take 21 s for 1,000, docs/decisions/0502).
  *
  * Invariants, quoted by the tests:

@@ -1,4 +1,4 @@
-/** What is read out to those who do not see the page: which view is shown, how the run stands, that a text was copied. */
+/** What screen readers announce: which view is shown, how the run stands, that a text was copied. */
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 

@@ -12,7 +12,7 @@ import { icons } from './icons.tsx'
 const typingPause = 150
 
 interface SearchFieldProps {
-  /** For those who do not see it. */
+  /** For screen readers. */
   readonly label: string
   readonly placeholder: string
   readonly value: string

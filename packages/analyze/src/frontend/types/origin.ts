@@ -1,6 +1,6 @@
 import type { Origin } from '../types.ts'
 
-/** Who declares something, by the path of the declaration. Separators may be of either kind. */
+/** Where something is declared, by the path of the declaration. Separators may be of either kind. */
 export function originOf(declaredIn: string): Origin {
   const path = declaredIn.replaceAll('\\', '/')
   const at = path.lastIndexOf('/node_modules/')

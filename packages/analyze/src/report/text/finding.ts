@@ -100,7 +100,7 @@ function frames(
   return drawn
 }
 
-/** Who makes an access, where the shared-state table knows it. */
+/** Which function makes an access, where the shared-state table knows it. */
 function functionAt({ shared }: Finding, at: SourceSpan): string {
   const accesses = shared.flatMap(({ writers, readers }) => [...writers, ...readers])
   const found = accesses.find((access) => isSameSpan(access.span, at))

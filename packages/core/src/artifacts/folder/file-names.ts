@@ -13,7 +13,7 @@ export const partSuffix = '.part'
 /** Says that the run is being removed from its journal. */
 export const removalMark = 'removing'
 
-/** How many characters of a name are kept for people who read the folder. */
+/** How many characters of a name are kept, for people who read the folder. */
 const longestStem = 60
 
 /** F4: ids of runs are safe already; any other text is hashed. */

@@ -6,7 +6,7 @@
  *
  *  P1  Between two slices it waits nine times as long as the last one took: writers keep most of the database.
  *  P2  A partition is dropped only when no run is left in it, and never that of the current week. It is detached first,
- *      which does not wait in the way of those who write.
+ *      which does not hold up writers.
  *  P3  Oldest first. A prune that was stopped in between has removed the oldest runs; the next one removes the rows of those
  *      that are marked, and drops what is left empty.
  *  P4  No statement touches more rows than a call has time for, however large a run is.

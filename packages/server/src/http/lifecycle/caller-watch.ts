@@ -60,7 +60,7 @@ export class CallerWatch {
     return this.#looks.stats()
   }
 
-  /** To be called when the caller of a request is known. Who is anonymous has nothing to lose. */
+  /** To be called when the caller of a request is known. An anonymous caller has no right to lose. */
   begin(
     { request, reply, caller }: Pick<Call, 'request' | 'reply' | 'caller'>,
     contract: Contract,

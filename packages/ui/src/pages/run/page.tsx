@@ -141,7 +141,7 @@ function isInPanel(target: EventTarget | null): boolean {
 }
 
 /**
- * Keeps the place of those who use the keyboard: when the panel that had the focus is closed, the view gets it, and when it
+ * Keeps the place of keyboard users: when the panel that had the focus is closed, the view gets it, and when it
  * makes room for that of another node, that one does.
  */
 function usePanelFocus(selected: string | undefined): RefObject<boolean> {
