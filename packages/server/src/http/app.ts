@@ -12,6 +12,7 @@ import { toHttpError } from './http-error.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { CallerWatch } from './lifecycle/caller-watch.ts'
 import type { Connections } from './lifecycle/connections.ts'
+import { askForBody } from './lifecycle/expected-bodies.ts'
 import { stopReading } from './lifecycle/refused-bodies.ts'
 import type { OpenResponses } from './lifecycle/open-responses.ts'
 import type { StoreWatch } from './lifecycle/store-watch.ts'
@@ -150,6 +151,10 @@ export function makeApp(options: AppOptions): FastifyInstance {
   refuseForeignPages(app, options.host)
   refuseUnknownRoutes(app, rooms)
   app.addHook('onRequest', (request, _, done) => done(codingProblemOf(request)))
+  app.addHook('preParsing', ({ routeOptions }, reply, _, done) => {
+    askForBody(reply.raw, routeOptions.bodyLimit)
+    done()
+  })
   for (const room of rooms) addRoom(app, room, options)
   return app
 }

@@ -12,6 +12,7 @@ import type { LogEvent } from '../log/log-event.ts'
 import { endConnection } from './lifecycle/arrivals.ts'
 import { allowHalfClosed } from './lifecycle/client-gone.ts'
 import type { Connections } from './lifecycle/connections.ts'
+import { keepBodiesBack } from './lifecycle/expected-bodies.ts'
 import type { OpenResponses } from './lifecycle/open-responses.ts'
 import { RequestTurns } from './lifecycle/request-turns.ts'
 import { toConnectionError } from './http-error.ts'
@@ -55,6 +56,7 @@ export function makeHttpServer(listener: RequestListener, options: HttpServerOpt
     turns.listener,
   )
   allowHalfClosed(server)
+  keepBodiesBack(server, turns.listener)
   connections.follow(server)
   server.on('clientError', (error: Error & { readonly code?: string }, socket: Socket) =>
     refuseBytes(error, socket, options),
