@@ -135,13 +135,26 @@ function ofHeddle(error: HeddleError, measured: () => number): HttpError {
     body: {
       error: {
         code,
-        message: error.message,
+        message: messageFor(error),
         retryable: error.retryable,
         ...(retryAfter !== undefined && { retry_after_ms: Math.ceil(retryAfter) }),
         ...(stage !== undefined && { stage }),
       },
     },
   }
+}
+
+/** Without files, addresses and processes of the server's machine. */
+function messageFor(error: HeddleError): string {
+  if (isError(error, 'HDL_UNKNOWN_RUN'))
+    return withoutDetail(error, error.details.address, 'the store of this server')
+  if (isError(error, 'HDL_LOCKED'))
+    return withoutDetail(error, error.details.holder, 'another process')
+  return error.message
+}
+
+function withoutDetail({ message }: HeddleError, detail: string, shown: string): string {
+  return message.replace(detail, () => shown)
 }
 
 /** The framework says 4xx where the request is wrong. Its other errors are our mistake, never that of a job. */

@@ -17,12 +17,16 @@ interface Words extends Expecting {
   readonly const?: unknown
   readonly anyOf?: readonly Words[]
   readonly properties?: Readonly<Record<string, Words>>
+  readonly additionalProperties?: unknown
   readonly items?: Words
   readonly minimum?: number
   readonly maximum?: number
   readonly minLength?: number
   readonly maxLength?: number
 }
+
+/** Words of a body that are compared with one that it lacks. */
+const mostCompared = 100
 
 type Reader<T> = (given: unknown) => T
 
@@ -43,7 +47,10 @@ export function readerOfWords(schema: TObject | undefined, what: string): Reader
     }
     for (const name of names) {
       const raw = (given as Given)[name]
-      if (raw === undefined && !required.has(name)) continue
+      if (raw === undefined) {
+        if (required.has(name)) throw missing(name, properties[name]!)
+        continue
+      }
       const value = convert(raw, properties[name]!)
       if (!checks.get(name)!.Check(value)) throw unexpected(name, properties[name]!)
       read[name] = value
@@ -71,9 +78,12 @@ function problemOf(validator: Validator, schema: Words, body: unknown): HeddleEr
     return bad('The body', 'a JSON object')
   for (const { instancePath, keyword, params, message } of validator.Errors(body)) {
     if (keyword === 'required') {
-      const [missing] = (params as { requiredProperties: readonly string[] }).requiredProperties
-      const path = [...segmentsOf(instancePath), missing!]
-      return unexpected(path.join('.'), find(schema, path))
+      const [absent] = (params as { requiredProperties: readonly string[] }).requiredProperties
+      const path = segmentsOf(instancePath)
+      const misspelt = misspeltWord(absent!, find(schema, path), valueAt(body, path))
+      if (misspelt !== undefined) return unknownWord(misspelt, [absent!], 'The body')
+      const whole = [...path, absent!]
+      return missing(whole.join('.'), find(schema, whole))
     }
     if (keyword === 'boolean' || keyword === 'additionalProperties') {
       const [unknown] =
@@ -90,6 +100,22 @@ function problemOf(validator: Validator, schema: Words, body: unknown): HeddleEr
     return unexpected(path.join('.'), found)
   }
   return bad('The body', expectedBy(schema))
+}
+
+/** A word that an object should not have, in place of one that it lacks. */
+function misspeltWord(
+  absent: string,
+  { properties = {}, additionalProperties }: Words,
+  given: unknown,
+): string | undefined {
+  if (additionalProperties !== false) return undefined
+  return Object.keys(given as Given)
+    .slice(0, mostCompared)
+    .find((word) => !Object.hasOwn(properties, word) && suggest(word, [absent]) !== undefined)
+}
+
+function valueAt(body: unknown, path: readonly string[]): unknown {
+  return path.reduce((at, part) => (at as Given)[part], body)
 }
 
 function segmentsOf(pointer: string): string[] {
@@ -113,6 +139,11 @@ function unknownWord(name: string, names: readonly string[], what: string): Hedd
   // A name of the client's is shown, not trusted: it is cut.
   const shown = JSON.stringify(name.slice(0, 64))
   return new HeddleError('HDL_BAD_INPUT', { what, problem: `it has no ${shown}. ${hint}` })
+}
+
+function missing(name: string, schema: Words): HeddleError {
+  const problem = `it is missing; expected ${expectedBy(schema)}.`
+  return new HeddleError('HDL_BAD_INPUT', { what: name, problem })
 }
 
 function unexpected(name: string, schema: Words): HeddleError {

@@ -29,10 +29,15 @@ test('wrong bodies get 400 with the expected form', async () => {
   const gate = new Gate('work')
   await using server = await startServer({ jobs: [gate.job], port: 0 })
   const wrong: [path: string, text: string, said: RegExp][] = [
-    ['/cache', '', /^action: expected "info", "flush" or "delete"/],
-    ['/cache', '{}', /^action: expected/],
+    ['/cache', '', /^action: it is missing; expected "info", "flush" or "delete"/],
+    [
+      '/cache',
+      '{"action":"info","handel":"x"}',
+      /^The body: it has no "handel"\. Did you mean "handle"/,
+    ],
+    ['/cache', '{}', /^action: it is missing; expected/],
     ['/cache', '{"action":"save"}', /^action: expected/],
-    ['/cache', '{"__proto__":{"action":"flush"}}', /^action: expected/],
+    ['/cache', '{"__proto__":{"action":"flush"}}', /^action: it is missing; expected/],
     ['/cache', '{"action":"delete"}', /^handle: expected the handle whose results to delete/],
     ['/cache', '{"action":"delete","handle":7}', /^handle: expected/],
     ['/cache', '{"action":"delete","handle":""}', /^handle: expected/],
@@ -41,6 +46,7 @@ test('wrong bodies get 400 with the expected form', async () => {
     ['/cache', '7', /^The body: expected a JSON object/],
     ['/drain', '{"deadline_ms":-1}', /^deadline_ms: expected a number of milliseconds/],
     ['/drain', '{"deadline_ms":"1"}', /^deadline_ms: expected/],
+    ['/drain', '{"deadline":500}', /^The body: it has no "deadline"\. Known: deadline_ms/],
     ['/drain', '[]x', /^The body: expected a JSON object/],
   ]
   for (const [path, text, said] of wrong) {

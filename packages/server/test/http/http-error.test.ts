@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorCodes } from 'fastify'
 import { HeddleError, type ErrorCode } from '@heddle/core'
+import { heldError } from '../../../core/src/journal/run-errors.ts'
 import { errorTable } from '../../../core/src/errors.ts'
 import { toConnectionError, toHttpError } from '../../src/http/http-error.ts'
 import { jobFailure } from '../../src/jobs/job-errors.ts'
@@ -85,6 +86,19 @@ test('every code of the table has an error status; a code that is not about requ
     assert.equal(body.error.retryable, errorTable[code].retryable)
     assert.equal(body.error.retry_after_ms !== undefined, status === 503 || status === 429, code)
   }
+})
+
+test('clients are told neither where the store is nor which process holds a run', () => {
+  const address = 'sqlite:/srv/secret/serve.db'
+  const messageOf = (error: HeddleError): string => toHttpError(error).body.error.message
+  assert.equal(
+    messageOf(new HeddleError('HDL_UNKNOWN_RUN', { run: 'xyz', address, suggestion: 'xyy' })),
+    'There is no run "xyz" in the store of this server. Did you mean "xyy"?',
+  )
+  assert.equal(
+    messageOf(heldError('xyz', { pid: 7, host: 'db-3', command: 'node /srv/secret/run.ts' })),
+    'Run xyz is held by another process.',
+  )
 })
 
 test('a timeout names its stage; that of the queue is 503, because it can be tried again elsewhere', () => {

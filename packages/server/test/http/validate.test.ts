@@ -94,7 +94,7 @@ test('lists, numbers, and words that must be there', () => {
     'active',
     'finished',
   ])
-  refuses(() => read({}), /^name: expected text/)
+  refuses(() => read({}), /^name: it is missing; expected text/)
   refuses(() => read({ name: 'a', state: 'x' }), /^state: expected a list/)
   refuses(() => read({ name: 'a', share: '-1' }), /^share: expected a number of at least 0/)
 })
@@ -102,8 +102,8 @@ test('lists, numbers, and words that must be there', () => {
 test('a body: the first mistake is named by its path, in words', () => {
   const body = readerOfBody(manageCache.bodySchema)
   assert.deepEqual(body({ action: 'info' }), { action: 'info' })
-  refuses(() => body({}), /^action: expected "info", "flush" or "delete"/)
-  refuses(() => body(JSON.parse('{"__proto__":{"action":"flush"}}')), /^action: expected/)
+  refuses(() => body({}), /^action: it is missing; expected "info", "flush" or "delete"\.$/)
+  refuses(() => body(JSON.parse('{"__proto__":{"action":"flush"}}')), /^action: it is missing/)
   refuses(() => body({ action: 'delete', handle: 7 }), /^handle: expected the handle/)
   for (const wrong of [null, 7, [], 'text', undefined])
     refuses(() => body(wrong), /^The body: expected a JSON object/)
@@ -116,6 +116,18 @@ test('a body: the first mistake is named by its path, in words', () => {
     ),
   )
   refuses(() => nested({ source: { a: 0 } }), /^source\.a: expected a whole number of at least 1/)
-  refuses(() => nested({ source: {} }), /^source\.a: expected a whole number/)
+  refuses(() => nested({ source: {} }), /^source\.a: it is missing; expected a whole number/)
   refuses(() => nested({ source: { a: 1 }, sorce: 1 }), /it has no "sorce". Did you mean "source"/)
+})
+
+test('a body: a misspelt word explains the one that is missing', () => {
+  const body = readerOfBody(manageCache.bodySchema)
+  refuses(() => body({ acton: 'info' }), /^The body: it has no "acton"\. Did you mean "action"\?$/)
+  refuses(() => body({ zzz: 'info' }), /^action: it is missing/)
+  refuses(() => body(JSON.parse(`{"${'x'.repeat(10_000)}":1}`)), /^action: it is missing/)
+})
+
+test('a word of the query that is missing is named as missing', () => {
+  const read = readerOfWords(Type.Object({ with: Type.String({ maxLength: 8 }) }), 'The query')
+  refuses(() => read({}), /^with: it is missing; expected text of 0 to 8 characters\.$/)
 })

@@ -1,6 +1,6 @@
 /** Routes of the server itself: health, metrics, drain, and this table. */
 import { Type } from 'typebox'
-import { contract } from './contract.ts'
+import { closed, contract } from './contract.ts'
 
 export const drainServer = contract({
   method: 'POST',
@@ -8,15 +8,18 @@ export const drainServer = contract({
   summary: 'Take no new work, end when the rest is done',
   access: 'admin',
   body: 'json',
-  bodySchema: Type.Object({
-    deadline_ms: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        description: 'For work that was admitted.',
-        expected: 'a number of milliseconds',
-      }),
-    ),
-  }),
+  bodySchema: Type.Object(
+    {
+      deadline_ms: Type.Optional(
+        Type.Number({
+          minimum: 0,
+          description: 'For work that was admitted.',
+          expected: 'a number of milliseconds',
+        }),
+      ),
+    },
+    closed,
+  ),
   responses: { 202: Type.Object({ state: Type.String() }) },
 })
 

@@ -1,8 +1,7 @@
 /** Artifacts over HTTP: files that jobs leave. They belong to a run, or to a campaign. */
 import { Type } from 'typebox'
-import { contract } from './contract.ts'
+import { closed, contract } from './contract.ts'
 
-const closed = { additionalProperties: false } as const
 const run = Type.String({ minLength: 1, maxLength: 200 })
 const name = Type.String({ minLength: 1, maxLength: 200 })
 const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })

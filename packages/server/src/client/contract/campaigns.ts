@@ -1,8 +1,7 @@
 /** Campaigns over HTTP, and the statistics of matches. Durations are milliseconds where a name ends in `_ms`. */
 import { Type } from 'typebox'
-import { contract } from './contract.ts'
+import { closed, contract } from './contract.ts'
 
-const closed = { additionalProperties: false } as const
 const text = Type.String({ minLength: 1, maxLength: 200 })
 const texts = Type.Array(text, { maxItems: 100 })
 const count = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })

@@ -82,6 +82,9 @@ export interface Expecting {
   readonly description?: string
 }
 
+/** Of objects in requests and answers: a misspelt word is refused, and not ignored. */
+export const closed = { additionalProperties: false } as const
+
 export const milliseconds = (least: number, description: string) =>
   Type.Integer({
     minimum: least,

@@ -1,6 +1,6 @@
 /** Routes of served jobs: submit, fetch, cancel, and what operators do with stored results. */
 import { Type, type Static } from 'typebox'
-import { contract, milliseconds } from './contract.ts'
+import { closed, contract, milliseconds } from './contract.ts'
 
 const handle = Type.String({ description: 'From the submit.' })
 const index = (description: string) =>
@@ -200,18 +200,21 @@ export const manageCache = contract({
   summary: 'Look at the stored results, or delete them',
   access: 'operator',
   body: 'json',
-  bodySchema: Type.Object({
-    action: Type.Enum(['info', 'flush', 'delete'], {
-      expected: '"info", "flush" or "delete"',
-    }),
-    handle: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'Whose results to delete.',
-        expected: 'the handle whose results to delete',
+  bodySchema: Type.Object(
+    {
+      action: Type.Enum(['info', 'flush', 'delete'], {
+        expected: '"info", "flush" or "delete"',
       }),
-    ),
-  }),
+      handle: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description: 'Whose results to delete.',
+          expected: 'the handle whose results to delete',
+        }),
+      ),
+    },
+    closed,
+  ),
   responses: {
     200: Type.Object({
       success: Type.Boolean(),

@@ -1,8 +1,7 @@
 /** Users, sessions, tokens and the log of changes, with their authors. */
 import { Type, type Static, type TSchema } from 'typebox'
-import { contract } from './contract.ts'
+import { closed, contract } from './contract.ts'
 
-const closed = { additionalProperties: false } as const
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const name = Type.String({ minLength: 1, maxLength: 64 })
 const password = Type.String({ minLength: 1, maxLength: 1_000 })

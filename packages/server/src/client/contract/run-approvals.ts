@@ -1,7 +1,7 @@
 /** Links by which a person without an account sends a signal. */
 import { Type } from 'typebox'
-import { contract } from './contract.ts'
-import { SignalParams, change, closed } from './run-words.ts'
+import { contract, closed } from './contract.ts'
+import { SignalParams, change } from './run-words.ts'
 
 const LinkBody = Type.Object(
   {

@@ -1,9 +1,9 @@
 /** A run beside another one, with another concurrency, or in the format of another tool. */
 import { Type, type Static } from 'typebox'
-import { contract } from './contract.ts'
+import { contract, closed } from './contract.ts'
 import { RunSummarySchema } from './run-list.ts'
 import { nodeStates } from './run-states.ts'
-import { RunParams, closed, orNull, view } from './run-words.ts'
+import { RunParams, orNull, view } from './run-words.ts'
 
 const CompareQuery = Type.Object({ with: Type.String({ minLength: 1, maxLength: 256 }) }, closed)
 

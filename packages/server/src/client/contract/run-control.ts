@@ -1,13 +1,12 @@
 /** Starting and steering runs. */
 import { Type, type Static } from 'typebox'
-import { contract } from './contract.ts'
+import { closed, contract } from './contract.ts'
 import {
   NodeParams,
   RunOutcomeSchema,
   RunParams,
   SignalParams,
   change,
-  closed,
   orNull,
   view,
 } from './run-words.ts'

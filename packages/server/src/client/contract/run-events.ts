@@ -1,12 +1,11 @@
 /** The events of a run, live. */
 import { Type, type Static } from 'typebox'
-import { contract } from './contract.ts'
+import { closed, contract } from './contract.ts'
 import {
   CountsSchema,
   PlaceSchema,
   RunOutcomeSchema,
   RunParams,
-  closed,
   orNull,
   view,
 } from './run-words.ts'

@@ -1,8 +1,8 @@
 /** One run: its head, and its nodes as columns. */
 import { Type, type Static } from 'typebox'
-import { contract } from './contract.ts'
+import { closed, contract } from './contract.ts'
 import { RunSummarySchema } from './run-list.ts'
-import { AtQuery, CountsSchema, PlaceSchema, RunParams, closed, orNull, view } from './run-words.ts'
+import { AtQuery, CountsSchema, PlaceSchema, RunParams, orNull, view } from './run-words.ts'
 
 /** A stretch in which one process worked on the run. */
 const SessionSchema = Type.Object({

@@ -1,7 +1,7 @@
 /** Many runs: pages, counts, and a stream of what changes. */
 import { Type, type Static } from 'typebox'
-import { contract } from './contract.ts'
-import { CountsSchema, RunOutcomeSchema, closed, orNull, runFilters, view } from './run-words.ts'
+import { closed, contract } from './contract.ts'
+import { CountsSchema, RunOutcomeSchema, orNull, runFilters, view } from './run-words.ts'
 
 /** One line of the list, and the head of a run. */
 export const RunSummarySchema = Type.Object({

@@ -1,8 +1,8 @@
 /** One node: attempts, errors, why it waits, its result, and the log. */
 import { Type, type Static } from 'typebox'
-import { contract } from './contract.ts'
+import { contract, closed } from './contract.ts'
 import { attemptOutcomes, nodeStates } from './run-states.ts'
-import { AtQuery, NodeParams, PlaceSchema, RunParams, closed, orNull, view } from './run-words.ts'
+import { AtQuery, NodeParams, PlaceSchema, RunParams, orNull, view } from './run-words.ts'
 
 /** An error as it was recorded, with everything below it. */
 export const ErrorSchema = Type.Cyclic(

@@ -1,7 +1,7 @@
 /** The data for drawing a run: a bar for each attempt, and the edges of the graph. */
 import { Type, type Static } from 'typebox'
-import { contract } from './contract.ts'
-import { AtQuery, PlaceSchema, RunParams, closed, orNull, view } from './run-words.ts'
+import { contract, closed } from './contract.ts'
+import { AtQuery, PlaceSchema, RunParams, orNull, view } from './run-words.ts'
 
 const TimelineQuery = Type.Object(
   {

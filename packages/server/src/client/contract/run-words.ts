@@ -1,8 +1,7 @@
 /** Schemas that all routes of runs share: outcomes, counts, parameters. */
+import { closed } from './contract.ts'
 import { Type, type TSchema } from 'typebox'
 import { nodeStates, places, runOutcomes } from './run-states.ts'
-
-export const closed = { additionalProperties: false } as const
 
 export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 

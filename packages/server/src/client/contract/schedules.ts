@@ -1,8 +1,7 @@
 /** Schedules and starts that wait for their time. Instants are milliseconds since 1970, by the clock of the store. */
 import { Type, type Static, type TSchema } from 'typebox'
-import { contract } from './contract.ts'
+import { closed, contract } from './contract.ts'
 
-const closed = { additionalProperties: false } as const
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 const OverlapSchema = Type.Enum(['skip', 'queue', 'cancel'], {
