@@ -14,8 +14,10 @@
  *  K7  A job that does not end within two seconds after its lease was lost, or after the worker had to end, is given
  *  up: it
  *      holds no place of the worker any longer, and its result is ignored.
- *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so.
- *  K5  stop() finishes running jobs within its deadline, hands the rest back, and says that the worker leaves.
+ *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so; so is a loop that
+ *      stands still without a lease.
+ *  K5  stop() finishes running jobs within its deadline, hands the rest back, and says that the worker leaves. Five seconds after the
+ *      deadline it has ended, whatever the server answers.
  *  K8  The units of a campaign do not wait for the answer to a report: the next report has what was done meanwhile. A proposal of
  *      parameters is bound to one report, so there they do.
  */
@@ -78,7 +80,8 @@ export interface WorkerOptions {
   readonly wait?: number | undefined
   /**
    * Milliseconds for a job to stop after its lease was lost. Then the process is killed, because a job that blocks the loop
-   * cannot be stopped in another way: for programs that a supervisor starts again. Never when absent.
+   * cannot be stopped in another way: for programs that a supervisor starts again. So is one whose loop stands still for as
+   * long while it holds no lease. Never when absent.
    */
   readonly watchdog?: number | undefined
   readonly onEvent?: ((event: WorkerEvent) => void) | undefined
@@ -133,6 +136,8 @@ interface Running {
 const grace = 2_000
 /** Milliseconds that the outcome of a job waits for lines that could not be sent. */
 const lineTime = 5_000
+/** Milliseconds after the deadline of stop() to hand leases back, and to say that the worker leaves (K5). */
+const farewellTime = 5_000
 
 const usualWait = 25_000
 /** Milliseconds after a claim that did not wait, or that may have been answered a moment too early. */
@@ -154,6 +159,8 @@ export class Worker {
   readonly #room: LeaseRoom
   readonly #running = new Map<string, Running>()
   readonly #stopping = new AbortController()
+  /** Aborts when stop() does not wait for the server any longer (K5). */
+  readonly #farewell = new AbortController()
   #wake: (() => void) | undefined
   #leaseCount = 0
   /** run(), which stop() waits for. */
@@ -218,18 +225,23 @@ export class Worker {
    * K5. Resolves when run() has ended: the server knows that the worker left, and its thread is gone. Harmless twice, and
    * before run(), which ends at once then.
    *
-   * *Cancellation*: at the deadline (default 30,000) what still runs is aborted and handed back.
+   * *Cancellation*: at the deadline (default 30,000) what still runs is aborted and handed back, for five seconds at most.
    */
   async stop({ deadline = 30_000 }: Pick<StopOptions, 'deadline'> = {}): Promise<void> {
     checkDuration('deadline', deadline)
     this.#stopping.abort(new Error('the worker stops'))
     this.#wake?.()
     if (this.#end === undefined) return this.#network.stop()
-    const timer = this.#kernel.clock.setTimer(deadline, () => {
-      for (const running of this.#running.values()) this.#abort(running, handBack)
-    })
+    const { clock } = this.#kernel
+    const last = new Error('the server did not answer in time')
+    const timers = [
+      clock.setTimer(deadline, () => {
+        for (const running of this.#running.values()) this.#abort(running, handBack)
+      }),
+      clock.setTimer(deadline + farewellTime, () => this.#farewell.abort(last)),
+    ]
     await this.#end
-    timer.cancel()
+    for (const timer of timers) timer.cancel()
   }
 
   async #work(): Promise<WorkerEnd> {
@@ -440,7 +452,11 @@ export class Worker {
     const { lease, epoch } = offer
     this.#network.progress(lease)
     const line = this.#network
-      .call('/fleet/log', { worker: this.id, lease, epoch, text }, { insistFor: lineTime })
+      .call(
+        '/fleet/log',
+        { worker: this.id, lease, epoch, text },
+        { insistFor: lineTime, signal: this.#farewell.signal },
+      )
       .catch((error: unknown) => this.#say({ kind: 'trouble', message: describe(error) }))
       .finally(() => lines.delete(line))
     lines.add(line)
@@ -493,13 +509,16 @@ export class Worker {
       ...(delay === undefined ? {} : { retry_after_ms: delay }),
       error: shortened(toErrorRecord(error)),
     }
-    await this.#quietly('/fleet/fail', body, { signal })
+    await this.#quietly('/fleet/fail', body, { within: 5_000, signal })
     return `failed: ${message}`
   }
 
   async #handBack({ lease, epoch }: Offer, message: string): Promise<void> {
     const body = { lease, epoch, worker: this.id, stage: 'hand_back', message }
-    await this.#quietly('/fleet/fail', body, { insistFor: 5_000 })
+    await this.#quietly('/fleet/fail', body, {
+      insistFor: 5_000,
+      signal: this.#farewell.signal,
+    })
   }
 
   /** K4. */
@@ -517,13 +536,17 @@ export class Worker {
   }
 
   async #leave(): Promise<void> {
-    await this.#quietly('/fleet/leave', { worker: this.id }, { insistFor: 3_000 })
+    await this.#quietly(
+      '/fleet/leave',
+      { worker: this.id },
+      { insistFor: 3_000, signal: this.#farewell.signal },
+    )
   }
 
   /** Failures of these calls do not matter: the server notices that the lease goes stale. */
   async #quietly(path: string, body: object, options: CallOptions): Promise<void> {
     try {
-      await this.#network.call(path, body, { ...options, within: 5_000 })
+      await this.#network.call(path, body, options)
     } catch (error) {
       if (!isLeaseLost(error)) this.#say({ kind: 'trouble', message: describe(error) })
     }

@@ -102,3 +102,20 @@ test('K6 N4: a job that blocks the loop after its lease was lost is ended with i
   const [code, signal] = (await once(worker, 'exit')) as [number | null, string | null]
   assert.deepEqual([code, signal], [null, 'SIGKILL'])
 })
+
+test('K6 K7 N7: a job that blocks the loop after it was given up is ended with its process, although no lease is held', async () => {
+  await using server = await startServer({ jobs, port: 0, fleet: { sweep: 500 } })
+  await create(server.url, {
+    name: 'late',
+    job: 'block-late',
+    units: 1,
+    outcomes: ['done'],
+    beat_ms: 200,
+    stale_ms: 60_000,
+    idle_beats: 3,
+  })
+  // The time of the watchdog is longer than the grace of a job whose lease was lost.
+  const worker = startBlocking(server.url, 0, '4000')
+  const [code, signal] = (await once(worker, 'exit')) as [number | null, string | null]
+  assert.deepEqual([code, signal], [null, 'SIGKILL'])
+})

@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
 import { systemKernel, type Kernel } from '@heddle/core/lowlevel'
+import { VirtualClock } from '@heddle/core/testing'
 import { startServer, type Server } from '@heddle/server'
+import { reach } from '../../core/test/kernel/until.ts'
 import { Worker, type CampaignUnits, type WorkerEvent } from '../src/index.ts'
 import * as jobs from './fixtures/jobs.ts'
 import { BadProxy, type Trouble } from './support/bad-proxy.ts'
@@ -105,6 +107,65 @@ test('K5: stop() does not wait for an accept that a server does not answer', asy
   assert.equal((await ended).why, 'stopped')
   // It has left, and its offer with it.
   assert.equal((await shown()).open, 3)
+})
+
+test('K5: stop() ends five seconds after its deadline when the server is deaf to everything that it is told', async () => {
+  await using server = await startServer({ jobs, port: 0, limits })
+  await using proxy = await new BadProxy(server.url).start()
+  await create(server, { job: 'talk' })
+  const deaf: Trouble[] = Array.from({ length: 100 }, () => 'silence')
+  for (const name of ['log', 'beat', 'update', 'fail', 'leave']) {
+    proxy.trouble(`/fleet/${name}`, ...deaf)
+  }
+  const clock = new VirtualClock()
+  const talk = job({ name: 'talk' }, async (_: CampaignUnits, { log, signal }) => {
+    log('a line that never arrives')
+    await once(signal, 'abort')
+    throw signal.reason
+  })
+  const worker = new Worker({
+    server: proxy.url,
+    jobs: [talk],
+    concurrency: 1,
+    kernel: { ...systemKernel, clock },
+  })
+  const ended = worker.run()
+  while (proxy.count('/fleet/log') === 0) await once(proxy, 'seen')
+  const stopped = worker.stop({ deadline: 1_000 })
+  await clock.advance(1_000)
+  await clock.advance(5_000)
+  // Without its end the line would be waited for, and then the server would be told that the worker leaves.
+  const left = async (): Promise<unknown> => {
+    while (proxy.count('/fleet/leave') === 0) await once(proxy, 'seen')
+    return 'still talks'
+  }
+  assert.notEqual(await Promise.race([stopped, left()]), 'still talks')
+  assert.equal((await ended).why, 'stopped')
+})
+
+test('K5: stop() does not wait for as long as a server says that it should be asked again later', async () => {
+  await using server = await startServer({ jobs, port: 0, limits })
+  await using proxy = await new BadProxy(server.url).start()
+  const busy: Trouble[] = Array.from({ length: 100 }, () => 'later')
+  proxy.trouble('/fleet/leave', ...busy)
+  const clock = new VirtualClock()
+  const worker = new Worker({
+    server: proxy.url,
+    jobs: [step],
+    concurrency: 1,
+    kernel: { ...systemKernel, clock },
+  })
+  const ended = worker.run()
+  await reach(
+    async () => (await (await fetch(`${server.url}/fleet/summary`)).json()) as { waiting: number },
+    ({ waiting }) => waiting === 1,
+  )
+  const stopped = worker.stop()
+  while (proxy.count('/fleet/leave') === 0) await once(proxy, 'seen')
+  await clock.settle()
+  await clock.advance(3_000)
+  await stopped
+  assert.equal((await ended).why, 'stopped')
 })
 
 test('K8: units go on while a report waits for its answer, and the next report has all of them', async () => {

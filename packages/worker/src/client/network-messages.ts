@@ -8,6 +8,8 @@ export type ToNetwork =
       readonly body: string
       readonly within: number
     }
+  /** Nobody waits for this answer any longer: what comes next must not wait behind it. */
+  | { readonly kind: 'cut'; readonly id: number }
   | {
       readonly kind: 'upload'
       readonly id: number
@@ -36,6 +38,8 @@ export type ToNetwork =
       readonly isWatched: boolean
     }
   | { readonly kind: 'drop'; readonly lease: string }
+  /** The answer to a ping: the loop runs. */
+  | { readonly kind: 'pong' }
   | {
       readonly kind: 'progress'
       readonly lease: string
@@ -49,6 +53,7 @@ export type FromNetwork =
   | { readonly kind: 'lost'; readonly lease: string; readonly reason: string }
   | { readonly kind: 'stop'; readonly lease: string; readonly reason: string }
   | { readonly kind: 'contact' }
+  | { readonly kind: 'ping' }
 
 export interface NetworkSettings {
   readonly server: string

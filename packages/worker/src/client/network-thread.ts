@@ -4,13 +4,16 @@
  *
  *  N1  A beat is sent when it is due, for all leases in one request. One that failed is sent again with full jitter,
  *      well before the lease is stale.
- *  N2  Every request has a deadline.
+ *  N2  Every request has a deadline. A request that nobody waits for any longer is cut, so that the next one has its connection; a claim
+ *      is not: the server learns from the next call that the worker leaves.
  *  N3  A connection that the server closed while leases are held is a reason to beat soon, at a random time: after a
  *      restart of the server all workers come back within half a minute, and not all at once.
  *  N5  While a job is held and neither a claim nor an upload uses their connection, a beat waits there: its answer comes as
  *      soon as the server wants the job to stop, or has ended the lease. Claims and uploads end it.
  *  N6  A beat that is refused for good (its token was revoked, or the user who made it was blocked) means that all leases are lost.
  *  N4  A lease that was lost and is not dropped in time means that the loop of the worker stands still (K6).
+ *  N7  So does a loop that holds no lease and answers none of four questions, spread over the time of the watchdog: a job that was
+ *      given up may block it, and nothing would claim any more. A process that was suspended has missed one question.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe, systemKernel, type Timer } from '@heddle/core/lowlevel'
@@ -65,6 +68,25 @@ function watchLost(lease: string): void {
     clock.setTimer(watchdog, () => process.kill(process.pid, 'SIGKILL')),
   )
 }
+
+/** N7. */
+const mostUnanswered = 4
+let unanswered = 0
+
+function watchLoop(time: number): void {
+  clock.setTimer(time / mostUnanswered, () => {
+    // A job may keep the loop while its lease is held: its progress is what the server looks at.
+    if (held.size > 0) unanswered = 0
+    else if (unanswered === mostUnanswered) process.kill(process.pid, 'SIGKILL')
+    else {
+      unanswered++
+      say({ kind: 'ping' })
+    }
+    watchLoop(time)
+  })
+}
+
+if (watchdog !== undefined) watchLoop(watchdog)
 
 function say(message: FromNetwork): void {
   port.postMessage(message)
@@ -205,35 +227,43 @@ function useSlow(sent: () => Promise<Answer>): Promise<Answer> {
   })
 }
 
-function pass(id: number, sent: Promise<Answer>): void {
-  const fail = (error: unknown): void => say({ kind: 'failed', id, problem: describe(error) })
-  sent.then((answer) => say({ kind: 'answer', id, ...answer })).catch(fail)
-}
+/** Requests under way that may be cut (N2). */
+const requests = new Map<number, AbortController>()
 
-function call({ path, body, within }: Extract<ToNetwork, { kind: 'call' }>): Promise<Answer> {
-  const post = (): Promise<Answer> => sender.post(path, body, within)
-  return path === '/fleet/claim' ? useSlow(post) : post()
+function pass(id: number, send: (cancel: AbortSignal) => Promise<Answer>): void {
+  const controller = new AbortController()
+  requests.set(id, controller)
+  const fail = (error: unknown): void => say({ kind: 'failed', id, problem: describe(error) })
+  send(controller.signal)
+    .then((answer) => say({ kind: 'answer', id, ...answer }))
+    .catch(fail)
+    .finally(() => requests.delete(id))
 }
 
 port.on('message', (message: ToNetwork) => {
   switch (message.kind) {
-    case 'call':
-      pass(message.id, call(message))
+    case 'call': {
+      const { id, path, body, within } = message
+      if (path === '/fleet/claim') pass(id, () => useSlow(() => sender.post(path, body, within)))
+      else pass(id, (cancel) => sender.post(path, body, within, cancel))
+      return
+    }
+    case 'pong':
+      unanswered = 0
+      return
+    case 'cut':
+      requests.get(message.id)?.abort()
       return
     case 'ask':
-      pass(message.id, sender.get(message.path, message.within))
+      pass(message.id, (cancel) => sender.get(message.path, message.within, cancel))
       return
-    case 'download':
-      pass(
-        message.id,
-        useSlow(() => sender.download(message.path, message.file, message.within)),
-      )
+    case 'download': {
+      const { path, file, within } = message
+      pass(message.id, (cancel) => useSlow(() => sender.download(path, file, within, cancel)))
       return
+    }
     case 'upload':
-      pass(
-        message.id,
-        useSlow(() => sender.put(message)),
-      )
+      pass(message.id, (cancel) => useSlow(() => sender.put({ ...message, cancel })))
       return
     case 'hold': {
       const { lease, epoch, nextBeat, isWatched } = message

@@ -42,7 +42,7 @@ export interface CallOptions {
   readonly within?: number
   /** Ends the retries. */
   readonly signal?: AbortSignal
-  /** Milliseconds for all retries. No end when absent. */
+  /** Milliseconds for all tries together; 0 is one try. No end when absent. */
   readonly insistFor?: number
 }
 
@@ -103,8 +103,8 @@ export class Network {
   /**
    * One request, repeated with full jitter while its failure may pass.
    *
-   * *Cancellation*: the signal ends the wait and the retries; a request that was sent is not taken back, so the server
-   * may still act on it.
+   * *Cancellation*: the signal ends the wait, the retries and the connection that the request has; the server may have acted on it.
+   * Only a claim stays under way: the server is told that the worker leaves.
    * @throws {Refused} when the server says that repeating it cannot help.
    */
   call<T>(path: string, body: object, options: CallOptions = {}): Promise<T> {
@@ -185,21 +185,21 @@ export class Network {
 
   async #insist<T>(options: CallOptions, what: string, message: MakeMessage): Promise<T> {
     const { clock, random } = this.#kernel
-    const giveUpAt = clock.now() + (options.insistFor ?? Infinity)
+    const { insistFor = Infinity, signal } = options
+    const giveUpAt = clock.now() + insistFor
     for (let failures = 0; ; failures++) {
+      const left = insistFor === 0 ? Infinity : Math.ceil(giveUpAt - clock.now())
+      const within = Math.min(options.within ?? usualWithin, left)
       try {
-        return (await this.#once(what, message, options)) as T
+        return (await this.#once(what, message, within, signal)) as T
       } catch (error) {
-        const mayPass = this.#mayPass(error)
-        if (!mayPass || clock.now() >= giveUpAt) throw error
-        options.signal?.throwIfAborted()
-        if (isPowerOfTwo(failures + 1)) this.onTrouble(`${pathOf(what)}: ${describe(error)}`)
         const asked = error instanceof Refused ? (error.retryAfter ?? 0) : 0
         const least = Math.min(Math.max(0, asked), longestRetryAfter)
-        await this.#pause(
-          least + random.next() * Math.min(200 * 2 ** failures, longestPause),
-          options.signal,
-        )
+        const pause = least + random.next() * Math.min(200 * 2 ** failures, longestPause)
+        if (!this.#mayPass(error) || clock.now() + pause >= giveUpAt) throw error
+        signal?.throwIfAborted()
+        if (isPowerOfTwo(failures + 1)) this.onTrouble(`${pathOf(what)}: ${describe(error)}`)
+        await this.#pause(pause, signal)
       }
     }
   }
@@ -217,13 +217,15 @@ export class Network {
   async #once(
     what: string,
     message: MakeMessage,
-    { within = usualWithin, signal }: CallOptions,
+    within: number,
+    signal: AbortSignal | undefined,
   ): Promise<unknown> {
     if (this.#ended !== undefined) throw this.#ended
     const id = ++this.#lastId
     const call = Promise.withResolvers<{ status: number; body: string }>()
     this.#calls.set(id, call)
     this.#post(message(id, within))
+    let isAnswered = false
     try {
       // The thread has its own deadline; this one is for a thread that stands still.
       const { clock } = this.#kernel
@@ -231,9 +233,11 @@ export class Network {
         deadline: within + 5_000,
         signal,
       })
+      isAnswered = true
       return readAnswer(what, answer)
     } finally {
       this.#calls.delete(id)
+      if (!isAnswered) this.#post({ kind: 'cut', id })
     }
   }
 
@@ -265,6 +269,9 @@ export class Network {
         return this.onStop(message.lease, message.reason)
       case 'contact':
         this.#lastContact = this.#kernel.clock.now()
+        return
+      case 'ping':
+        this.#post({ kind: 'pong' })
     }
   }
 

@@ -40,6 +40,7 @@ export interface Upload {
   /** Length of the whole file. */
   readonly length: number
   readonly within: number
+  readonly cancel?: AbortSignal | undefined
 }
 
 /** Sends JSON to one server, over at most two connections; to the next one of the list when that cannot be reached. */
@@ -65,15 +66,15 @@ export class Sender {
   }
 
   /**
-   * *Cancellation*: ends after `within` milliseconds, whatever the server does.
+   * *Cancellation*: ends after `within` milliseconds, whatever the server does; `cancel` ends it earlier.
    * @throws the error of the connection.
    */
-  post(path: string, body: string, within: number): Promise<Answer> {
+  post(path: string, body: string, within: number, cancel?: AbortSignal): Promise<Answer> {
     const agent = path === '/fleet/claim' ? this.#slow : this.#quick
-    return this.#post({ path, body, agent, within })
+    return this.#post({ path, body, agent, within, cancel })
   }
 
-  /** Like post(), over the connection of claims; `cancel` ends it earlier. */
+  /** Like post(), over the connection of claims. */
   postSlow(path: string, body: string, within: number, cancel: AbortSignal): Promise<Answer> {
     return this.#post({ path, body, agent: this.#slow, within, cancel })
   }
@@ -89,9 +90,9 @@ export class Sender {
   }
 
   /** Like post(). */
-  get(path: string, within: number): Promise<Answer> {
+  get(path: string, within: number, cancel?: AbortSignal): Promise<Answer> {
     return this.#send(
-      { method: 'GET', path, headers: {}, agent: this.#quick, within },
+      { method: 'GET', path, headers: {}, agent: this.#quick, within, cancel },
       (request) => {
         request.end()
       },
@@ -99,9 +100,9 @@ export class Sender {
   }
 
   /** Like get(): the body of the answer goes into a file, at the pace of the disk. */
-  download(path: string, file: string, within: number): Promise<Answer> {
+  download(path: string, file: string, within: number, cancel?: AbortSignal): Promise<Answer> {
     return this.#send(
-      { method: 'GET', path, headers: {}, agent: this.#slow, within, file },
+      { method: 'GET', path, headers: {}, agent: this.#slow, within, cancel, file },
       (request) => {
         request.end()
       },
@@ -109,18 +110,21 @@ export class Sender {
   }
 
   /** Like post(): sends the bytes of a file, from `start` on. */
-  put({ path, file, start, length, within }: Upload): Promise<Answer> {
+  put({ path, file, start, length, within, cancel }: Upload): Promise<Answer> {
     const headers = {
       'content-type': 'application/octet-stream',
       'content-length': length - start,
     }
-    return this.#send({ method: 'PUT', path, headers, agent: this.#slow, within }, (request) => {
-      if (length === start) return void request.end()
-      const content = createReadStream(file, { start, end: length - 1 })
-      content.once('error', (error) => request.destroy(error))
-      request.once('close', () => content.destroy())
-      content.pipe(request)
-    })
+    return this.#send(
+      { method: 'PUT', path, headers, agent: this.#slow, within, cancel },
+      (request) => {
+        if (length === start) return void request.end()
+        const content = createReadStream(file, { start, end: length - 1 })
+        content.once('error', (error) => request.destroy(error))
+        request.once('close', () => content.destroy())
+        content.pipe(request)
+      },
+    )
   }
 
   #send(

@@ -9,6 +9,8 @@ export type Trouble =
   | 'silence'
   | 500
   | 503
+  /** Busy for the next ten minutes. */
+  | 'later'
   /** An internal error, which the server itself does not call passing. */
   | 'defect'
   /** An answer in JSON that is none of the protocol. */
@@ -92,6 +94,12 @@ export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposa
           .end('<h1>Bad Gateway</h1>')
       case 'object':
         return void response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      case 'later': {
+        const error = { code: 'busy', message: 'later', retryable: true, retry_after_ms: 600_000 }
+        return void response
+          .writeHead(503, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ error }))
+      }
       case 'defect': {
         const error = { code: 'internal_error', message: 'a defect', retryable: false }
         return void response
