@@ -109,7 +109,7 @@ test('K5: stop() does not wait for an accept that a server does not answer', asy
   assert.equal((await shown()).open, 3)
 })
 
-test('K5: stop() ends five seconds after its deadline when the server is deaf to everything that it is told', async () => {
+test('K5: stop() ends five seconds after its deadline when the server answers nothing any more', async () => {
   await using server = await startServer({ jobs, port: 0, limits })
   await using proxy = await new BadProxy(server.url).start()
   await create(server, { job: 'talk' })
@@ -134,7 +134,7 @@ test('K5: stop() ends five seconds after its deadline when the server is deaf to
   const stopped = worker.stop({ deadline: 1_000 })
   await clock.advance(1_000)
   await clock.advance(5_000)
-  // Without its end the line would be waited for, and then the server would be told that the worker leaves.
+  // Without its end the line would be waited for, and then the worker would say that it leaves.
   const left = async (): Promise<unknown> => {
     while (proxy.count('/fleet/leave') === 0) await once(proxy, 'seen')
     return 'still talks'

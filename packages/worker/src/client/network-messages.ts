@@ -8,7 +8,7 @@ export type ToNetwork =
       readonly body: string
       readonly within: number
     }
-  /** Nobody waits for this answer any longer: what comes next must not wait behind it. */
+  /** The call that asked has ended: what comes next must not wait behind its request. */
   | { readonly kind: 'cut'; readonly id: number }
   | {
       readonly kind: 'upload'

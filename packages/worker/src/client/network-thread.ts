@@ -4,7 +4,7 @@
  *
  *  N1  A beat is sent when it is due, for all leases in one request. One that failed is sent again with full jitter,
  *      well before the lease is stale.
- *  N2  Every request has a deadline. A request that nobody waits for any longer is cut, so that the next one has its connection; a claim
+ *  N2  Every request has a deadline. A request whose caller has gone is cut, so that the next one has its connection; a claim
  *      is not: the server learns from the next call that the worker leaves.
  *  N3  A connection that the server closed while leases are held is a reason to beat soon, at a random time: after a
  *      restart of the server all workers come back within half a minute, and not all at once.

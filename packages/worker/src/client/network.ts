@@ -104,7 +104,7 @@ export class Network {
    * One request, repeated with full jitter while its failure may pass.
    *
    * *Cancellation*: the signal ends the wait, the retries and the connection that the request has; the server may have acted on it.
-   * Only a claim stays under way: the server is told that the worker leaves.
+   * Only a claim stays under way: the worker says that it leaves.
    * @throws {Refused} when the server says that repeating it cannot help.
    */
   call<T>(path: string, body: object, options: CallOptions = {}): Promise<T> {

@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { systemKernel } from '@heddle/core/lowlevel'
 import { Network } from '../../src/client/network.ts'
 
-test('N2: what nobody waits for any longer is cut: an upload that hangs holds up no claim, a call that hangs no other call', async () => {
+test('N2: a request whose caller has gone is cut: an upload that hangs holds up no claim, a call that hangs no other call', async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'heddle-network-'))
   const hung: http.IncomingMessage[] = []
   const server = http.createServer((request, response) => {
