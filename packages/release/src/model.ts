@@ -3,7 +3,8 @@
  * archive, and the outcome.
  */
 
-export type Ecosystem = 'npm' | 'python'
+export const ecosystems = ['npm', 'python'] as const
+export type Ecosystem = (typeof ecosystems)[number]
 
 /** A dependency on another package of the same workspace. */
 export interface InternalDependency {
@@ -28,8 +29,11 @@ export interface WorkspacePackage {
   readonly manifest: Readonly<Record<string, unknown>>
   /** Never published. */
   readonly isPrivate: boolean
-  /** The root of a workspace whose tool publishes only its members: released when its name is asked for. */
-  readonly isLeftOutRoot?: boolean
+  /**
+   * Released only when its name is asked for: the root of a workspace whose tool publishes only its members, or a
+   * member that pnpm lists and `workspaces` of package.json does not (decision 0760).
+   */
+  readonly leftOut?: 'root' | 'unlisted'
   /** Python: requirements that its build computes (`dynamic = ["dependencies"]`). */
   readonly builtRequirements?: readonly string[]
   readonly dependencies: readonly InternalDependency[]

@@ -29,7 +29,7 @@ export interface Answer<F> {
 }
 
 /** Flags that every subcommand has. */
-interface CommonFlags extends Pick<PlanFlags, 'from'> {
+interface CommonFlags extends Pick<PlanFlags, 'from' | 'ecosystem'> {
   readonly json?: boolean
   readonly color: boolean
 }
@@ -63,7 +63,7 @@ export async function answering<F extends CommonFlags>(
     choice,
     out,
     settings: async () => {
-      const settings = await readSettings()
+      const settings = await readSettings(answer.flags)
       config = settings.config
       refuseIdleFlags(typed, settings)
       return settings

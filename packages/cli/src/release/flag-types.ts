@@ -1,9 +1,11 @@
 /** The values of the flags of each `heddle release` subcommand, as commander hands them over. */
+import type { Ecosystem } from '@heddle/release'
 import type { PlanSource } from './choices.ts'
 
 /** Flags that say which packages are meant, and where they go. */
 export interface PlanFlags {
   readonly from?: PlanSource
+  readonly ecosystem?: Ecosystem
   readonly registry?: string
   readonly pypi?: string
   readonly include?: readonly string[]
@@ -49,7 +51,7 @@ export interface VersionFlags extends PlanFlags {
 
 export interface RollbackFlags extends Pick<
   PlanFlags,
-  'registry' | 'pypi' | 'include' | 'exclude' | 'json' | 'color'
+  'ecosystem' | 'registry' | 'pypi' | 'include' | 'exclude' | 'json' | 'color'
 > {
   readonly yes?: boolean
   readonly message?: string

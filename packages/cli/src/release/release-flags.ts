@@ -10,7 +10,7 @@
 import { Option, type Command } from 'commander'
 import { parseDuration } from '../arguments/duration.ts'
 import { parseCount } from '../arguments/whole-number.ts'
-import { planSources, type PlanSource } from './choices.ts'
+import { ecosystems, planSources, type PlanSource } from './choices.ts'
 
 export const releaseCommands = ['plan', 'version', 'publish', 'status', 'rollback'] as const
 export type ReleaseCommand = (typeof releaseCommands)[number]
@@ -136,6 +136,13 @@ export const releaseFlags: readonly ReleaseFlag[] = [
             }
           : undefined,
     },
+  },
+  {
+    option: () =>
+      new Option('--ecosystem <name>', 'only packages of npm, or only of Python').choices(
+        ecosystems,
+      ),
+    on: { ...everywhere, rollback: 'used' },
   },
   {
     option: option('--registry <url>', 'the npm registry (default: as npm is configured)'),

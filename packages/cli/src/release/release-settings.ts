@@ -18,10 +18,15 @@ export interface ReleaseSettings {
   readonly releaseTag: string | undefined
 }
 
-export async function readSettings(): Promise<ReleaseSettings> {
-  const workspace = await readWorkspace(process.cwd())
+export async function readSettings(flags: Pick<PlanFlags, 'ecosystem'>): Promise<ReleaseSettings> {
+  let config: ReleaseConfig = {}
+  const workspace = await readWorkspace(process.cwd(), {
+    ecosystem: async (folder) => {
+      config = await readReleaseConfig(folder)
+      return flags.ecosystem ?? config.ecosystem
+    },
+  })
   const { root } = workspace
-  const config = await readReleaseConfig(root)
   const repository = await Repository.open(root)
   return { workspace, config, repository, releaseTag: await branchTag(config, repository) }
 }

@@ -79,7 +79,7 @@ interface Run {
 const words = (text: string): string[] => text.split(/\s+/)
 const all = (more: string): string[] =>
   words(
-    `--from commits --preid rc --lockstep --tag-format v{version} --include @flags/a --exclude @flags/b --no-color ${more}`,
+    `--from commits --ecosystem npm --preid rc --lockstep --tag-format v{version} --include @flags/a --exclude @flags/b --no-color ${more}`,
   )
 const places = (): string => `--registry ${url} --pypi ${url}`
 
@@ -116,7 +116,7 @@ const runs: Readonly<Record<ReleaseCommand, () => readonly Run[]>> = {
   rollback: () => [
     {
       args: words(
-        `--yes --include @flags/a --exclude @flags/b --message no --json --no-color ${places()}`,
+        `--yes --ecosystem npm --include @flags/a --exclude @flags/b --message no --json --no-color ${places()}`,
       ),
     },
   ],

@@ -204,3 +204,31 @@ test('the smoke test imports each entry point', async () => {
     /^@imp\/a smoke .*import of "@imp\/a\/part" failed: Cannot find module/,
   )
 })
+
+test('a name in both ecosystems: the flag or the config says which one is released', async () => {
+  using repo = repository('@both', { a: [] }, {})
+  repo.write('pyproject.toml', '[tool.uv.workspace]\nmembers = ["packages/*"]\n')
+  repo.write('packages/b/package.json', { name: 'both-b', version: '1.0.0' })
+  repo.write('packages/b/pyproject.toml', '[project]\nname = "both-b"\nversion = "2.0.0"\n')
+  repo.commit('feat: both')
+  const planned = async (...args: string[]): Promise<unknown> => {
+    const { code, stdout, stderr } = await repo.release('plan', ...args)
+    assert.equal(code, 0, stderr)
+    const { packages } = JSON.parse(stdout) as { packages: { name: string; version: string }[] }
+    return packages.map(({ name, version }) => `${name}@${version}`)
+  }
+  const refused = await repo.release('plan')
+  assert.equal(refused.code, 2)
+  assert.match(
+    refused.stderr,
+    /"both-b" is taken by .*\. Add --ecosystem npm or --ecosystem python/,
+  )
+  assert.deepEqual(await planned('--ecosystem', 'python'), ['both-b@2.0.0'])
+  repo.write('heddle.release.json', { ecosystem: 'python' })
+  assert.deepEqual(await planned(), ['both-b@2.0.0'])
+  assert.deepEqual(await planned('--ecosystem', 'npm'), [
+    '@both/a@1.0.0',
+    'both-b@1.0.0',
+    'root@0.0.0',
+  ])
+})

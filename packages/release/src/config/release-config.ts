@@ -6,13 +6,15 @@ import { pathToFileURL } from 'node:url'
 import { suggest } from '@heddle/core/lowlevel'
 import { tagFormatProblem } from '../git/tag-format.ts'
 import { isFields } from '../manifest/local-range.ts'
-import { planSources, type PlanSource } from '../model.ts'
+import { ecosystems, planSources, type Ecosystem, type PlanSource } from '../model.ts'
 import { isThere } from '../workspace/is-there.ts'
 import { Problems } from '../workspace/workspace-problems.ts'
 
 export interface ReleaseConfig {
   /** Where versions come from: see the guide. */
   readonly from?: PlanSource
+  /** Only packages of this one, where the same names are in both. */
+  readonly ecosystem?: Ecosystem
   /** Patterns of names: only these packages, and their dependencies. */
   readonly include?: readonly string[]
   /** Patterns of names that are never released. */
@@ -72,6 +74,7 @@ const recordOf =
 /** The form of each field, and its description. */
 const fields: Readonly<Record<keyof ReleaseConfig, readonly [Check, string]>> = {
   from: [oneOf(...planSources), `one of ${planSources.join(', ')}`],
+  ecosystem: [oneOf(...ecosystems), `one of ${ecosystems.join(', ')}`],
   include: [isTexts, 'a list of patterns of names'],
   exclude: [isTexts, 'a list of patterns of names'],
   groups: [

@@ -11,7 +11,7 @@
  * | `workspace:p@^`, `npm:p@workspace:^` | `npm:p@^1.2.3`                       |
  * | `catalog:`, `catalog:name`     | what the catalog says, resolved again      |
  * | `link:../p`, `file:../p`, `portal:../p`, `../p` | `^1.2.3`; `npm:p@^1.2.3` under another name |
- * | `npm:^1.0.0`                   | `^1.0.0`                                   |
+ * | `npm:^1.0.0`; with Yarn also `npm:next` | `^1.0.0`; `next`                  |
  * | `jsr:^1.0.0`, `jsr:@s/p@^1.0.0` | `npm:@jsr/s__p@^1.0.0`                    |
  * | a plain range for a package of the workspace | as written, or moved: see {@link movedRange} |
  * | anything else                  | as written                                 |
@@ -79,8 +79,10 @@ export class RangeResolver {
   }
 
   #npm(listed: ListedRange, spec: string): string {
-    // Yarn writes plain ranges in this form, which npm does not understand.
-    return alias.test(spec) ? listed.range : spec
+    // Yarn writes plain ranges and dist-tags in this form, which npm does not understand. Elsewhere what is not a
+    // range is the name of another package, without a version.
+    const isPlain = this.#plan.workspace.tool === 'yarn' || semver.validRange(spec) !== null
+    return alias.test(spec) || !isPlain ? listed.range : spec
   }
 
   #aliased(listed: ListedRange, name: string, spec: string): string {

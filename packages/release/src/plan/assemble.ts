@@ -53,8 +53,11 @@ export interface Decision {
   readonly changes?: readonly PlannedChange[] | undefined
 }
 
-/** Why the root of a workspace is left out. */
-const rootReason = 'root of the workspace: name it with include, or write "private": false'
+/** Why a package is left out that `exclude` does not name. */
+const leftOutReasons: Readonly<Record<NonNullable<WorkspacePackage['leftOut']>, string>> = {
+  root: 'root of the workspace: name it with include, or write "private": false',
+  unlisted: 'not in "workspaces" of package.json: add it there, or name it with include',
+}
 
 /**
  * *Cancellation*: nothing is left behind; questions to the registry end first.
@@ -78,7 +81,8 @@ export async function assemblePlan(
   const left = new Map<string, string>(exclusions(packages, candidates, options))
   for (const name of candidates) {
     const isAsked = options.include?.includes(name) === true
-    if (packages.get(name)!.isLeftOutRoot === true && !isAsked) left.set(name, rootReason)
+    const { leftOut } = packages.get(name)!
+    if (leftOut !== undefined && !isAsked) left.set(name, leftOutReasons[leftOut])
   }
   const included = [...packages.values()].filter(
     ({ name }) => candidates.has(name) && !left.has(name),

@@ -93,7 +93,7 @@ function isFollowed(
 
 /**
  * The dependencies whose new version a package takes with its own: those whose range follows, or excludes it. The
- * others are not named in its changelog.
+ * others, and those for development, are not named in its changelog.
  */
 export function followedNames(
   planned: PlannedPackage,
@@ -101,6 +101,7 @@ export function followedNames(
   rules: RangeRules | undefined,
 ): ReadonlySet<string> {
   const followed = movingRanges(planned, plan).filter(({ group, range, target }) => {
+    if (group === 'devDependencies') return false
     if (isFollowed(group, target, rules)) return true
     const spec = readWorkspaceRange(range)?.spec
     const own = spec === undefined ? undefined : rangeOfVersion(spec, target.package.version)

@@ -60,7 +60,7 @@ function npmDependencies(of: WorkspacePackage, index: PackageIndex): InternalDep
   return found
 }
 
-const aliased = /^npm:(?<name>(?:@[^/@]+\/)?[^/@:]+)@/
+const aliased = /^npm:(?<name>(?:@[^/@]+\/)?[^/@:]+)(?<range>@)?/
 const folders = [
   /^(?:(?:link|file|portal):)?(?<path>\.{1,2}(?:\/.*)?|\/.*)$/,
   /^(?:link|file|portal):(?<path>.+)$/,
@@ -74,7 +74,11 @@ function npmTarget(
   index: PackageIndex,
 ): WorkspacePackage | undefined {
   const own = readWorkspaceRange(range)
-  const name = own?.name ?? aliased.exec(range)?.groups?.['name']
+  const alias = aliased.exec(range)?.groups
+  const bare = alias !== undefined && alias['range'] === undefined ? alias['name'] : undefined
+  // Without a range it may also be one of Yarn: `npm:^1.0.0`, `npm:next`.
+  const isBare = bare !== undefined && index.named('npm', bare) !== undefined
+  const name = own?.name ?? (isBare || bare === undefined ? alias?.['name'] : undefined)
   if (name !== undefined) return index.named('npm', name)
   const found = folders.map((each) => each.exec(range)).find((each) => each !== null)
   const place = own?.folder ?? found?.groups?.['path']

@@ -17,7 +17,12 @@ import path from 'node:path'
 import { HeddleError } from '@heddle/core'
 import { cancelled } from '@heddle/core/lowlevel'
 import type { Ecosystem, Workspace, WorkspacePackage } from '../model.ts'
-import { isWorkspaceRoot, readDefinition, type Definition } from './workspace-definition.ts'
+import {
+  isWorkspaceRoot,
+  npmPatterns,
+  readDefinition,
+  type Definition,
+} from './workspace-definition.ts'
 import { PackageIndex, withDependencies } from './dependencies.ts'
 import { readDocument, type Document } from './documents.ts'
 import { mapLimited, readsAtOnce } from './limited.ts'
@@ -31,8 +36,11 @@ import { staticVersion } from './static-version.ts'
 
 export interface ReadWorkspaceOptions {
   readonly signal?: AbortSignal
-  /** Only packages of these. All when absent. */
-  readonly ecosystems?: readonly Ecosystem[]
+  /**
+   * Only packages of this one; manifests of others are not read. All when absent. As a function it is asked when the
+   * root is known, where a config of the workspace may name it.
+   */
+  readonly ecosystem?: Ecosystem | ((root: string) => Promise<Ecosystem | undefined>)
   /** For builds that compute a version. The one of this process when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -97,11 +105,13 @@ async function foldersAbove(start: string): Promise<string[]> {
 
 interface MemberFiles {
   readonly files: readonly string[]
+  /** The folders that `workspaces` of package.json means, where pnpm-workspace.yaml means more. */
+  readonly listed?: ReadonlySet<string>
   readonly notEntered: readonly string[]
 }
 
 async function memberFiles(
-  { root, members }: Definition,
+  { root, tool, members, packageJson }: Definition,
   signal: AbortSignal | undefined,
 ): Promise<MemberFiles> {
   const files: string[] = []
@@ -111,19 +121,43 @@ async function memberFiles(
     files.push(...folders.map((found) => path.join(found, patterns.manifest)))
     closed.push(...notEntered)
   }
-  return { files, notEntered: [...new Set(closed)] }
+  const listed = await listedFolders({ root, tool, packageJson }, signal)
+  return { files, notEntered: [...new Set(closed)], ...(listed !== undefined && { listed }) }
+}
+
+/** Undefined where there is no such list, or where it means no member: then it is not about this workspace. */
+async function listedFolders(
+  { root, tool, packageJson }: Pick<Definition, 'root' | 'tool' | 'packageJson'>,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string> | undefined> {
+  if (tool !== 'pnpm' || packageJson === undefined) return undefined
+  // pnpm ignores this list, so mistakes in it are not reported either.
+  const patterns = npmPatterns(packageJson, new Problems(root))
+  if (patterns === undefined) return undefined
+  const list = { manifest: 'package.json', patterns, exclude: [], isOrdered: false } as const
+  const { folders } = await findMembers(root, list, isWorkspaceRoot, signal)
+  const withManifest = await mapLimited(
+    folders,
+    readsAtOnce,
+    (folder) => isThere(path.join(folder, 'package.json')),
+    signal,
+  )
+  return withManifest.includes(true) ? new Set(folders) : undefined
 }
 
 async function readPackages(
   definition: Definition,
-  { files, notEntered }: MemberFiles,
+  { files, notEntered, listed }: MemberFiles,
   problems: Problems,
-  { signal, env, ecosystems = ['npm', 'python'] }: ReadWorkspaceOptions,
+  { signal, env, ecosystem }: ReadWorkspaceOptions,
 ): Promise<Workspace> {
-  const { root, tool, catalogs, packageJson, pyproject } = definition
+  const { root, tool, catalogs } = definition
   const isRoot = tool !== 'single'
+  const only = typeof ecosystem === 'function' ? await ecosystem(root) : ecosystem
+  const packageJson = only === 'python' ? undefined : definition.packageJson
+  const pyproject = only === 'npm' ? undefined : definition.pyproject
   const read = await mapLimited(
-    files,
+    files.filter((file) => only === undefined || ecosystemOf(file) === only),
     readsAtOnce,
     async (file) => readDocument(file, problems),
     signal,
@@ -131,26 +165,24 @@ async function readPackages(
   const rootPackage = packageJson && npmPackage(packageJson, isRoot, problems)
   const isLeftOut = isRoot && (await publishesMembersOnly(definition))
   const found: (WorkspacePackage | undefined)[] = [
-    rootPackage && isLeftOut ? { ...rootPackage, isLeftOutRoot: true } : rootPackage,
-    pyproject && pythonPackage(pyproject, isRoot || packageJson !== undefined, problems),
+    rootPackage && isLeftOut ? { ...rootPackage, leftOut: 'root' } : rootPackage,
+    pyproject && pythonPackage(pyproject, isRoot || definition.packageJson !== undefined, problems),
   ]
   const nameless: string[] = []
   for (const document of read) {
     if (document === undefined) continue
-    const isNpm = path.basename(document.file) === 'package.json'
+    const isNpm = ecosystemOf(document.file) === 'npm'
     if (isNpm && isNameless(document)) {
       nameless.push(namelessWarning(root, document.file))
       continue
     }
-    found.push(
-      isNpm ? npmPackage(document, false, problems) : pythonPackage(document, false, problems),
-    )
+    const each = isNpm
+      ? npmPackage(document, false, problems)
+      : pythonPackage(document, false, problems)
+    const isUnlisted = each?.ecosystem === 'npm' && listed?.has(each.folder) === false
+    found.push(each && isUnlisted ? { ...each, leftOut: 'unlisted' } : each)
   }
-  const packages = withoutShadows(
-    found
-      .filter((each) => each !== undefined)
-      .filter(({ ecosystem }) => ecosystems.includes(ecosystem)),
-  )
+  const packages = withoutShadows(found.filter((each) => each !== undefined))
   checkNames(root, packages, problems)
   problems.throwIfAny()
   const versioned = await withBuiltMetadata(packages, problems, { signal, env })
@@ -166,9 +198,14 @@ async function readPackages(
     ...warningsOf([
       ...notEntered.map((each) => notEnteredWarning(root, each)),
       ...nameless,
+      ...unlistedWarning(sorted),
       ...(isRoot && !isLeftOut ? rootWarning(rootPackage) : []),
     ]),
   }
+}
+
+function ecosystemOf(manifestFile: string): Ecosystem {
+  return path.basename(manifestFile) === 'package.json' ? 'npm' : 'python'
 }
 
 function warningsOf(warnings: readonly string[]): Pick<Workspace, 'warnings'> {
@@ -247,13 +284,27 @@ function namelessWarning(root: string, file: string): string {
   return `${shown} has no "name": it is not released.`
 }
 
+/** Names that a warning lists. */
+const mostNames = 5
+
+function unlistedWarning(packages: readonly WorkspacePackage[]): string[] {
+  const names = packages
+    .filter(({ leftOut, isPrivate }) => leftOut === 'unlisted' && !isPrivate)
+    .map(({ name }) => name)
+  if (names.length === 0) return []
+  const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : ''
+  return [
+    `pnpm-workspace.yaml lists packages that "workspaces" of package.json does not list; they are not released: ${names.slice(0, mostNames).join(', ')}${more}. Add them there, or name them with include.`,
+  ]
+}
+
 /** W4: among packages with one name, those that can be published; the first one where none can. */
 function withoutShadows(packages: readonly WorkspacePackage[]): WorkspacePackage[] {
   const byName = Map.groupBy(packages, ({ name }) => name)
   return packages.filter((each) => {
     const same = byName.get(each.name)!
-    const isMeant = ({ isPrivate, isLeftOutRoot }: WorkspacePackage): boolean =>
-      !isPrivate && isLeftOutRoot !== true
+    const isMeant = ({ isPrivate, leftOut }: WorkspacePackage): boolean =>
+      !isPrivate && leftOut === undefined
     return same.some(isMeant) ? isMeant(each) : each === same[0]
   })
 }
@@ -269,7 +320,7 @@ function checkNames(root: string, packages: readonly WorkspacePackage[], problem
     const todo =
       first.ecosystem === found.ecosystem
         ? 'Give one of them another name.'
-        : 'Release one ecosystem at a time, or give one of them another name.'
+        : 'Add --ecosystem npm or --ecosystem python, or give one of them another name.'
     const problem = `the name "${found.name}" is taken by ${path.relative(root, first.manifestFile)}`
     problems.add({ file: found.manifestFile, problem, todo })
   }

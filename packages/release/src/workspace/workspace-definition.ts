@@ -49,7 +49,7 @@ function textsAt(
 }
 
 /** npm and Yarn: a list, or a table with the list in `packages`. */
-function npmPatterns(packageJson: Document, problems: Problems): string[] | undefined {
+export function npmPatterns(packageJson: Document, problems: Problems): string[] | undefined {
   const isTable = isFields(packageJson.fields['workspaces'])
   return textsAt(packageJson, isTable ? ['workspaces', 'packages'] : ['workspaces'], problems)
 }

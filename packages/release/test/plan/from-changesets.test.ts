@@ -161,6 +161,24 @@ test('C3: ignored packages stay; an intent that mixes them with released ones is
   )
 })
 
+test('C3: a package that pnpm lists and `workspaces` does not gets no version and keeps its changeset', async (t) => {
+  const packages = { a: ['1.0.0'] } as const
+  const files = {
+    'pnpm-workspace.yaml': 'packages:\n  - packages/**\n',
+    'packages/a/fixtures/x/package.json': manifest('x', '0.0.0', {
+      private: true,
+      dependencies: { a: 'workspace:*' },
+    }),
+  }
+  const $schema = 'https://unpkg.com/@changesets/config@2.3.0/schema.json'
+  const intents = { one: intent({ a: 'patch' }), two: intent({ x: 'minor' }) }
+  const found = await plan(t, { packages, files, intents, config: { $schema } })
+  assert.deepEqual(
+    ['a', 'x'].map((name) => found.packages.get(name)!.version),
+    ['1.0.1', '0.0.0'],
+  )
+})
+
 test('private packages: left alone in version 3, versioned in version 2', async (t) => {
   const packages = { a: ['1.0.0'], secret: ['1.0.0', { private: true }] } as const
   const intents = { one: intent({ secret: 'minor' }) }

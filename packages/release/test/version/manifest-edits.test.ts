@@ -68,6 +68,10 @@ test('a peer whose range stays is not named in the changelog', async () => {
   assert.doesNotMatch(changelog, /a@1\.0\.1/)
   const outside = await versionedBy(config, fields, { bump: 'major' })
   assert.match(outside.changelog, /a@2\.0\.0/)
+  for (const range of ['workspace:*', '1.0.0']) {
+    const developed = { ...fields, devDependencies: { a: range } }
+    assert.doesNotMatch((await versionedBy(config, developed)).changelog, /a@1\.0\.1/)
+  }
 })
 
 test('updateInternalDependencies "minor" keeps ranges that allow a patch', async () => {

@@ -82,6 +82,50 @@ test('pnpm: negation anywhere, the root is a package, catalogs', async (t) => {
   assert.equal(workspace.catalogs.get('old')!.get('react'), '^18.0.0')
 })
 
+test('pnpm: packages that `workspaces` of package.json does not list are released only by name', async (t) => {
+  const folder = await makeTree(t, {
+    'package.json': { ...root, workspaces: ['packages/*'] },
+    'pnpm-workspace.yaml': 'packages:\n  - packages/**\n  - tools\n',
+    'packages/a/package.json': manifest('a', '1.0.0', {
+      devDependencies: { tools: 'workspace:*' },
+    }),
+    'packages/a/fixtures/x/package.json': manifest('fixture-x'),
+    'packages/a/fixtures/y/package.json': manifest('fixture-y', '1.0.0', { private: true }),
+    'tools/package.json': manifest('tools', '0.0.1', { private: true }),
+  })
+  const workspace = await readWorkspace(folder)
+  const statusOf = async (options?: PlanOptions): Promise<string[]> =>
+    [...(await planFromManifests(workspace, options)).packages.values()].map(
+      ({ package: { name }, status }) => `${name} ${status}`,
+    )
+  const others = ['fixture-y private', 'root private', 'tools private']
+  assert.deepEqual(await statusOf(), ['a included', 'fixture-x excluded', ...others])
+  assert.deepEqual(await statusOf({ include: ['*'] }), [
+    'a included',
+    'fixture-x excluded',
+    ...others,
+  ])
+  assert.deepEqual(await statusOf({ include: ['fixture-x'] }), [
+    'a excluded',
+    'fixture-x included',
+    ...others,
+  ])
+  assert.deepEqual(workspace.warnings, [
+    'pnpm-workspace.yaml lists packages that "workspaces" of package.json does not list; they are not released: fixture-x. Add them there, or name them with include.',
+  ])
+})
+
+test('pnpm: `workspaces` of package.json that means no member is not about this workspace', async (t) => {
+  const folder = await makeTree(t, {
+    'package.json': { ...root, workspaces: ['old/*', '../../elsewhere'] },
+    'pnpm-workspace.yaml': 'packages:\n  - packages/*\n',
+    'old/readme.md': 'none',
+    'packages/a/package.json': manifest('a'),
+  })
+  const { packages, warnings } = await readWorkspace(folder)
+  assert.deepEqual([packages.get('a')!.leftOut, warnings], [undefined, undefined])
+})
+
 test('pnpm: settings without packages make no workspace', async (t) => {
   const folder = await makeTree(t, {
     'package.json': manifest('alone'),
@@ -189,8 +233,22 @@ test('several ecosystems in one repository; names must not collide', async (t) =
     )
     return true
   })
-  const python = await readWorkspace(both, { ecosystems: ['python'] })
+  const python = await readWorkspace(both, { ecosystem: 'python' })
   assert.deepEqual(names(python), ['core'])
+  const npm = await readWorkspace(both, { ecosystem: () => Promise.resolve('npm') })
+  assert.deepEqual(names(npm), ['app', 'core', 'root'])
+})
+
+test('of one ecosystem, manifests of the other are not read: mistakes in them do not matter', async (t) => {
+  const folder = await makeTree(t, {
+    'package.json': { name: 'root', version: '1.0.0', workspaces: ['packages/*'] },
+    'pyproject.toml': '[tool.uv.workspace]\nmembers = ["packages/*"]\n',
+    'packages/core/package.json': manifest('core', 'none'),
+    'packages/core/pyproject.toml': '[project]\nname = "core"\nversion = "1.0.0"\n',
+    'packages/nameless/package.json': { version: '1.0.0' },
+  })
+  const { packages, warnings } = await readWorkspace(folder, { ecosystem: 'python' })
+  assert.deepEqual([[...packages.keys()], warnings], [['core'], undefined])
 })
 
 test('a package alone is found from a folder below it', async (t) => {
@@ -255,6 +313,7 @@ test('M3, M4: links are followed once, and never in circles', async (t) => {
 test('aliases and folders mean packages of the workspace', async (t) => {
   const dependencies = {
     core: 'npm:@acme/core@^1.0.0',
+    bare: 'npm:@acme/core',
     alias: 'workspace:@acme/core@*',
     '@acme/core': 'workspace:../core',
     folder: 'link:../core',
@@ -271,7 +330,7 @@ test('aliases and folders mean packages of the workspace', async (t) => {
   assert.ok(found.every(({ name }) => name === '@acme/core'))
   assert.deepEqual(
     found.map(({ alias }) => alias),
-    ['core', 'alias', undefined, 'folder', 'yarn'],
+    ['core', 'bare', 'alias', undefined, 'folder', 'yarn'],
   )
 })
 

@@ -7,7 +7,7 @@
  *  C1  Bumps only grow, and groups only take the highest version of their members, so it ends.
  *  C2  A dependent is released when the new version is outside of its range, or always if the config
  *      says so; then at least as a patch.
- *  C3  `ignore` and unversioned private packages are never released, and bring nothing along.
+ *  C3  `ignore`, unversioned private packages and what Changesets does not see (decision 0760) are never released, and bring nothing along.
  *
  * In a prerelease the counter continues from the current version, also when the release it leads to
  * changes (1.0.1-rc.0 → 1.1.0-rc.1): that is how Changesets counts.
@@ -57,9 +57,10 @@ export class ChangesetReleases {
   }
 
   /** Whether it is neither released nor versioned (C3). */
-  isSkipped({ name, ecosystem, isPrivate }: WorkspacePackage): boolean {
+  isSkipped({ name, ecosystem, isPrivate, leftOut }: WorkspacePackage): boolean {
     return (
       ecosystem !== 'npm' ||
+      leftOut === 'unlisted' ||
       this.#config.ignore.has(name) ||
       (isPrivate && !this.#config.versionsPrivate)
     )
