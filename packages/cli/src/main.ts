@@ -42,7 +42,12 @@ function configure(command: Command, redact: Redact): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .showHelpAfterError(`Try \`${pathOf(command)} --help\`.`)
-    .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
+    .configureHelp({
+      showGlobalOptions: false,
+      sortSubcommands: false,
+      // Lines of the source are filled to the width of the terminal.
+      commandDescription: (shown) => shown.description().replaceAll('\n', ' '),
+    })
     .configureOutput({ outputError: (text, write) => write(redact(text)) })
   for (const child of command.commands) configure(child, redact)
   return command

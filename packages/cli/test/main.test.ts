@@ -78,3 +78,15 @@ test('an address that is refused is repeated without its password, also one with
     assert.doesNotMatch(stdout + stderr, /secret/)
   }
 })
+
+for (const args of [['users', 'rotate-key'], ['runs', 'retry'], ['serve']]) {
+  test(`the description of ${args.join(' ')} is filled to the width of the terminal`, async () => {
+    const { stdout } = await runProgram([...args, '--help'], { cwd: os.tmpdir() })
+    const [, description] = /^Usage: .*\n\n([^]*?)\n\n/.exec(stdout)!
+    const lines = description!.split('\n')
+    for (const [index, line] of lines.slice(0, -1).entries()) {
+      const [next] = lines[index + 1]!.split(' ')
+      assert.ok(line.length <= 80 && line.length + 1 + next!.length > 80, `${line}|${next}`)
+    }
+  })
+}

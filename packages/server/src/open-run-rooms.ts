@@ -19,6 +19,9 @@ const takeOverEvery = 1_000
 interface RunRooms {
   /** Undefined where runs are only shown. */
   readonly own: OwnRuns | undefined
+  /** Names of what the module exports; graphs that only a schedule has are not among them. */
+  readonly graphs: readonly string[]
+  readonly schedules: readonly string[]
   readonly rooms: readonly Room[]
 }
 
@@ -35,9 +38,11 @@ export function openRunRooms(
     const graphs = graphTable([])
     const shared = { journal, artifacts, graphs, capacity, placesOf, kernel, log, most }
     const own = isOwnJournal ? new OwnRuns(shared) : undefined
-    return { own, rooms: [openRunViewsRoom({ journal, kernel, loop, sendLimit, own, audit })] }
+    const views = openRunViewsRoom({ journal, kernel, loop, sendLimit, own, audit })
+    return { own, graphs: [], schedules: [], rooms: [views] }
   }
-  const { definitions, graphs } = exportedSchedules(exported, graphTable(exported))
+  const named = graphTable(exported)
+  const { definitions, graphs } = exportedSchedules(exported, named)
   const onEnded = (): void => room.poke()
   const own = new OwnRuns({
     journal,
@@ -73,5 +78,10 @@ export function openRunRooms(
   const ticker = context.cluster && new Ticker({ ...looks, every: takeOverEvery })
   const shown = { journal, kernel, loop, sendLimit, own, audit }
   const runs = { ...shown, graphs, starts, links, takeOver, ticker }
-  return { own, rooms: [openRunsRoom(runs), room] }
+  return {
+    own,
+    graphs: [...named.keys()],
+    schedules: definitions.map(({ name }) => name),
+    rooms: [openRunsRoom(runs), room],
+  }
 }

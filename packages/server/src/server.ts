@@ -64,6 +64,10 @@ export interface Server extends AsyncDisposable {
   readonly isOpen: boolean
   /** Names of the served jobs. */
   readonly jobs: readonly string[]
+  /** Names of the graphs that can be started: `POST /runs`. */
+  readonly graphs: readonly string[]
+  /** Names of the schedules that the module exports. */
+  readonly schedules: readonly string[]
   /** The workers of this server as a place for graphs of this process: `run(graph, { places: { fleet: server.fleet } })`. */
   readonly fleet: Place
   readonly state: ServerState
@@ -126,11 +130,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     clock: kernel.clock,
     trustedProxies: options.trustedProxies ?? [],
   })
-  const { own, rooms: runRooms } = openRunRooms(
-    placed,
-    auditTo(people, policy),
-    options.journal !== undefined,
-  )
+  const {
+    own,
+    graphs,
+    schedules,
+    rooms: runRooms,
+  } = openRunRooms(placed, auditTo(people, policy), options.journal !== undefined)
   for (const room of runRooms) parts.defer(() => room.stop())
   const { cluster } = context
   const peopleRoom = openPeopleRoom({ people, policy, kernel })
@@ -280,6 +285,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     isLocal: isLoopback(bound.address),
     isOpen,
     jobs: jobs.jobs,
+    graphs,
+    schedules,
     fleet: fleetPlace(fleet.dispatch),
     url: urlOf(bound),
     get state() {

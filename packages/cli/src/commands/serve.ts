@@ -13,8 +13,7 @@ import { defaults, type ServeFlags, type ServeSettings } from '../serve/serve-se
 export function serveCommand(): Command {
   return new Command('serve')
     .description(
-      'Serve the jobs that a module exports over HTTP: job(…) as they are, serveJob(…) with more to\n' +
-        'say. Work that was acknowledged is in the store, and is resumed after a restart.',
+      'Serve what a module exports over HTTP: jobs, graphs and schedules. Work that was acknowledged is in the store, and is resumed after a restart.',
     )
     .option(
       '--config <file>',

@@ -115,7 +115,7 @@ class ServeSession {
     this.#server = server
     this.#isLoading = false
     // The address of a database may hold a password.
-    this.#narrator.listening(server.url, server.jobs, withoutPasswords(this.#store))
+    this.#narrator.listening(server, withoutPasswords(this.#store))
     if (server.isOpen) {
       const text = 'There are no users: everyone on this machine may do everything.'
       this.#narrator.log({ level: 'info', text })

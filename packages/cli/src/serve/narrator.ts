@@ -1,6 +1,6 @@
 /** What `heddle serve` says: lines with the time for people, one object per line for programs. */
 import type { Clock } from '@heddle/core/lowlevel'
-import type { Drained, ServerLog, ServerStats } from '@heddle/server'
+import type { Drained, Server, ServerLog, ServerStats } from '@heddle/server'
 import { shortenPaths } from '../output/gap.ts'
 import { errorRecord } from '../output/error-record.ts'
 import type { Printer } from '../output/printer.ts'
@@ -12,6 +12,9 @@ import { printable } from '../text/terminal-text.ts'
 /** What is under way when a server begins to drain. */
 export type Remaining = Pick<ServerStats, 'works' | 'registry'>
 
+/** The address of a server, and names of what it serves: at least one. */
+type Listening = Pick<Server, 'url' | 'jobs' | 'graphs' | 'schedules'>
+
 export class Narrator {
   readonly #printer: Printer
   readonly #clock: Clock
@@ -21,11 +24,21 @@ export class Narrator {
     this.#clock = clock
   }
 
-  listening(url: string, jobs: readonly string[], store: string): void {
-    const what = `${plural(jobs.length, 'job')} on ${url}: ${jobs.join(', ')}`
-    this.#say('serving', `${what}; store ${shortenPaths(store)}`, 'green')
+  listening({ url, jobs, graphs, schedules }: Listening, store: string): void {
+    const lists = [
+      ['job', jobs],
+      ['graph', graphs],
+      ['schedule', schedules],
+    ] as const
+    const [first, ...others] = lists.filter(([, names]) => names.length > 0)
+    const what = [
+      `${countOf(first!)} on ${url}: ${first![1].join(', ')}`,
+      ...others.map((each) => `${countOf(each)}: ${each[1].join(', ')}`),
+      `store ${shortenPaths(store)}`,
+    ]
+    this.#say('serving', what.join('; '), 'green')
     this.#say('dashboard', `${url}/ui/`, 'green')
-    this.#printObject({ type: 'listening', url, jobs, store })
+    this.#printObject({ type: 'listening', url, jobs, graphs, schedules, store })
   }
 
   log({ level, text }: ServerLog): void {
@@ -94,4 +107,8 @@ export class Narrator {
     ]
     if (!this.#printer.isForPrograms) this.#printer.printLines([line])
   }
+}
+
+function countOf([word, names]: readonly [word: string, names: readonly string[]]): string {
+  return plural(names.length, word)
 }

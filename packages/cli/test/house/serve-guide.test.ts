@@ -20,14 +20,14 @@ test('docs/guide/serve.md: every curl gets the answer printed below it', { skip 
   const folder = mkdtempSync(path.join(root, '.doctest-serve-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const fences = page.fences('jobs.ts')
-  assert.equal(fences.length, 2)
+  assert.equal(fences.length, 3)
   writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(path.join(folder, 'jobs.ts'), fences.join('\n'))
 
   // Uses a fixed number of threads: the page must not depend on the machine of its reader.
   using program = new Program(['serve', '--port', '0', '--threads', '2'], { cwd: folder })
   const [, url] = await program.printed(
-    /serving +3 jobs on (\S+): nap, square, words; store sqlite/,
+    /serving +3 jobs on (\S+): nap, square, words; 1 graph: report; 1 schedule: monthly; store/,
   )
   const typed = page.commands
   assert.ok(typed.length >= 20, `${typed.length} commands`)

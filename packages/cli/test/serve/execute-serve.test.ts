@@ -73,6 +73,21 @@ test('for people: a line with the address and the jobs, and one with the dashboa
   assert.equal(existsSync(path.join(stage.folder, '.heddle')), false)
 })
 
+test('the first line names graphs and schedules too, and nothing that there is none of', async () => {
+  await using stage = await Stage.open()
+  const args = ['serve', '--jobs', fixture('graphs-only.ts'), '--port', '0', '--store', 'memory']
+  using program = new Program(args, { cwd: stage.folder, env: stage.env })
+  await program.printed(
+    /serving +1 graph on http:\S+: report; 2 schedules: nightly, weekly; store memory$/m,
+  )
+  program.process.kill('SIGTERM')
+  assert.equal(await program.ended(), 0)
+  using forPrograms = new Program([...args, '--json'], { cwd: stage.folder, env: stage.env })
+  await forPrograms.printed(/"jobs":\[\],"graphs":\["report"\],"schedules":\["nightly","weekly"\]/)
+  forPrograms.process.kill('SIGTERM')
+  assert.equal(await forPrograms.ended(), 0)
+})
+
 test('an address that other machines can reach is refused without users, with the command that adds one', async () => {
   await using stage = await Stage.open()
   const args = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--host', '0.0.0.0']

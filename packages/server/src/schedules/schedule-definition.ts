@@ -28,7 +28,7 @@ export function idOf(origin: ScheduleSource, name: string): string {
 }
 
 /**
- * `schedules` of a module: one, a list, or an object of them. Their graphs are registered, so that a run which is
+ * `schedules` of a module (one, a list, or an object of them), and its other exports that are schedules. Their graphs are registered, so that a run which is
  * interrupted can be resumed: under the name they have already, or as `schedule NAME`.
  *
  * @throws `HDL_BAD_OPTION` for a value that is not a schedule, and for two of one name.
@@ -67,8 +67,7 @@ function schedulesOf(
   exported: Readonly<Record<string, unknown>> | readonly unknown[],
 ): readonly Schedule[] {
   if (Array.isArray(exported)) return exported.filter(isSchedule)
-  const { schedules } = exported as Readonly<Record<string, unknown>>
-  if (schedules === undefined) return []
+  const { schedules, ...others } = exported as Readonly<Record<string, unknown>>
   const list: readonly unknown[] = isSchedule(schedules)
     ? [schedules]
     : Object.values(schedules ?? {})
@@ -77,7 +76,10 @@ function schedulesOf(
     const expected = "schedules: schedule('nightly', '0 3 * * *', graph)"
     throw new HeddleError('HDL_BAD_OPTION', { option: 'schedules', value, expected })
   }
-  return list as readonly Schedule[]
+  // One may be exported by its name and in the list.
+  return [
+    ...new Set([...(list as readonly Schedule[]), ...Object.values(others).filter(isSchedule)]),
+  ]
 }
 
 function register(table: Map<string, GraphMaker>, { name, graph }: Schedule): string {

@@ -32,6 +32,8 @@ test('a module exports one schedule, a list or an object of them; their graphs a
   })
   assert.deepEqual(read({ schedules: { a: one } }).names, [['exported:one', 'schedule one']])
   assert.deepEqual(read({}).names, [])
+  assert.deepEqual(read({ nightly: one }).names, [['exported:one', 'schedule one']])
+  assert.deepEqual(read({ nightly: one, schedules: [one, two] }).names.length, 2)
 })
 
 test('values that are not schedules, and two of one name, are refused', () => {
