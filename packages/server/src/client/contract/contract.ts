@@ -82,7 +82,7 @@ export interface Expecting {
   readonly description?: string
 }
 
-/** Of objects in requests and answers: a misspelt word is refused, and not ignored. */
+/** Option for objects of requests: a misspelt word is refused, and not ignored. */
 export const closed = { additionalProperties: false } as const
 
 export const milliseconds = (least: number, description: string) =>

@@ -4,7 +4,7 @@
  *   head ── refused ─▶ the answer, with `Connection: close`: the body is never sent
  *     └── let in ─▶ 100 ── the body ─▶ the answer
  *
- * Node would send the 100 before anyone has looked at the request, and clients would send a large body to be refused.
+ * Node would send the 100 before a route has seen the request, and clients would send a large body to be refused.
  */
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 
