@@ -333,17 +333,16 @@ class SqliteJournal implements Journal {
     if (dryRun) return report
     // Oldest first: a run that was stopped in between has lost its oldest ones.
     const left = [...chosen, ...leftOvers].toSorted((a, b) => b.run - a.run)
+    let slice: typeof left = []
     await this.#repeat(signal, async () => {
-      const slice = left.slice(-prunedAtOnce).reverse()
-      await Promise.all(
-        slice.flatMap(({ summary }) =>
-          summary === undefined ? [] : this.artifacts.markRemoval(summary.id),
-        ),
-      )
+      if (slice.length === 0) {
+        slice = left.splice(-prunedAtOnce).reverse()
+        await this.#markRemovals(slice)
+      }
       const numbers = slice.map(({ run }) => run)
       const { done = 0 } = (await side.change({ prune: 'rows', runs: numbers })) as PruneAnswer
-      left.splice(left.length - done)
-      return left.length > 0
+      slice.splice(0, done)
+      return slice.length + left.length > 0
     })
     // Also of runs that a killed process has removed from the file and not from the folder.
     let artifactBytes = 0
@@ -356,6 +355,13 @@ class SqliteJournal implements Journal {
     })
     await side.ask({ type: 'sweep' })
     return { ...report, bytes: report.bytes + artifactBytes }
+  }
+
+  async #markRemovals(
+    slice: readonly { readonly summary?: RunSummary | undefined }[],
+  ): Promise<void> {
+    const runs = slice.flatMap(({ summary }) => (summary === undefined ? [] : [summary.id]))
+    await Promise.all(runs.map((run) => this.artifacts.markRemoval(run)))
   }
 
   #chooseRuns(
