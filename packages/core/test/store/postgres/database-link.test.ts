@@ -4,9 +4,11 @@ import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { inspect } from 'node:util'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
-import { systemClock } from '../../../src/kernel/clock.ts'
+import { systemClock, type Clock } from '../../../src/kernel/clock.ts'
+import { VirtualClock } from '../../../src/kernel/virtual-clock.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { isRefused, Link } from '../../../src/store/postgres/database-link.ts'
+import { until } from '../../kernel/until.ts'
 
 let postgres: TestDatabase
 before(async () => {
@@ -14,8 +16,8 @@ before(async () => {
 })
 after(() => postgres[Symbol.asyncDispose]())
 
-function linkTo(address: string, answerWithin = 30_000): Link {
-  return new Link({ address: readAddress(address), clock: systemClock, answerWithin })
+function linkTo(address: string, answerWithin = 30_000, clock: Clock = systemClock): Link {
+  return new Link({ address: readAddress(address), clock, answerWithin })
 }
 
 test('a connection that was lost is made again by the next call', async () => {
@@ -45,12 +47,18 @@ test('L2: a call without an answer ends, and calls behind it are not held up', a
   await link.close()
   silent.close()
 
-  const slow = linkTo(postgres.address, 200)
+  const clock = new VirtualClock()
+  const [slow, other] = [linkTo(postgres.address, 200, clock), linkTo(postgres.address)]
   const sleeping = slow.call('sleep', 'SELECT pg_sleep(600)')
   const behind = slow.call<[number]>('be asked', 'SELECT 1')
-  await assert.rejects(sleeping, { code: 'HDL_STORE_FAILED' })
+  const asleep =
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+  await until(async () => (await other.call('be asked', asleep)).length > 0)
+  const failed = assert.rejects(sleeping, { code: 'HDL_STORE_FAILED' })
+  await clock.advance(200)
+  await failed
   assert.deepEqual(await behind, [[1]])
-  await slow.close()
+  await Promise.all([slow.close(), other.close()])
 })
 
 test('a refusal of the database is distinguished from a missing answer', async () => {
