@@ -8,7 +8,7 @@ import { WriterRate } from './writer-rate.ts'
 const alone = 20_000
 
 /**
- * Which share of all runs is pruned. A prune works one tenth of the time, so half of a million runs
+ * Which share of all runs is pruned. A prune works one sixth of the time, so half of a million runs
  * takes many minutes.
  */
 const parts = { half: 2, '50,000': 20 } as const

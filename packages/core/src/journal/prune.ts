@@ -112,11 +112,11 @@ export function outcomesBefore({ before }: PruneOptions, runs: readonly RunSumma
   return before ?? ends.reduce((newest, end) => Math.max(newest, end), -Infinity)
 }
 
-/** Carries out a slice of a prune, and waits nine times as long as it took: writers keep most of the database. */
+/** Carries out a slice of a prune, and waits five times as long as it took: writers keep five sixths of the database. */
 export async function inTurnWithWriters<T>(clock: Clock, slice: () => Promise<T>): Promise<T> {
   const start = clock.now()
   const answer = await slice()
-  const rest = 9 * (clock.now() - start)
+  const rest = 5 * (clock.now() - start)
   await new Promise<void>((resolve) => void clock.setTimer(rest, resolve))
   return answer
 }

@@ -4,7 +4,7 @@
  *     runs of a week that goes whole ──▶ marked as removed, in slices ──▶ the partitions of the week are dropped
  *     runs of other weeks            ──▶ marked, in slices ──▶ their rows are removed, in slices
  *
- *  P1  Between two slices it waits nine times as long as the last one took: writers keep most of the database.
+ *  P1  Between two slices it waits five times as long as the last one took: writers keep most of the database.
  *  P2  A partition is dropped only when no run is left in it, and never that of the current week. It is detached first,
  *      which does not hold up writers.
  *  P3  Oldest first. A prune that was stopped in between has removed the oldest runs; the next one removes the rows of those
