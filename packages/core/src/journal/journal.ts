@@ -324,7 +324,7 @@ export interface WriterWatcher {
   onMessage?(message: RunMessage, take: () => void): void
 }
 
-/** How long a failed write is tried again. */
+/** How long a failed write is tried again. Users of one file in a process write one queue: the longest of their times counts, and the shortest pause. */
 export interface JournalRetry {
   /** Milliseconds from the first failure after which the journal fails. 0: it is not tried again. Default 30,000. */
   readonly for?: number

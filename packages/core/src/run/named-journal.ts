@@ -9,17 +9,14 @@ import type { Journal, JournalRetry } from '../journal/journal.ts'
 import { openJournal } from '../journal/open-journal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Kernel } from '../kernel/kernel.ts'
-import { Shared, type Lease } from '../sync/shared.ts'
+import { RenewedShared } from '../sync/renewed-shared.ts'
+import type { Lease } from '../sync/shared.ts'
 
 /** Milliseconds for which a journal is kept open after the last run. */
 const linger = 1_000
 
 /** Keyed by kernel: two clocks cannot time one journal. */
-let journals = new Map<Kernel, Shared<string, Journal>>()
-/**
- * Keyed by address: how many of its journals have failed. A failed one is not given to new runs.
- */
-const failures = new Map<string, number>()
+let journals = new Map<Kernel, RenewedShared<Journal>>()
 
 /**
  * A journal by its address.
@@ -35,21 +32,16 @@ export async function useJournal(
   const limits = [String(retry.for ?? ''), String(retry.every ?? '')]
   // The address may be a path from the current folder.
   const place = JSON.stringify([address, ...limits, process.cwd()])
-  for (;;) {
-    const failed = failures.get(place) ?? 0
-    const lease = await journalsOf(kernel).use(`${failed} ${place}`)
-    if (!lease.value.stats().failed) return lease
-    countFailure(place, failed)
-    lease.release()
-  }
+  return journalsOf(kernel).use(place)
 }
 
-function journalsOf(kernel: Kernel): Shared<string, Journal> {
+function journalsOf(kernel: Kernel): RenewedShared<Journal> {
   let shared = journals.get(kernel)
   if (shared === undefined) {
-    shared = new Shared<string, Journal>({
+    shared = new RenewedShared<Journal>({
       open: (key) => openByKey(key, kernel),
       close: (journal) => journal.stop(),
+      isFailed: (journal) => journal.stats().failed,
       linger,
       // Callers that waited for a lost row have got its error.
       onCloseError: () => undefined,
@@ -62,7 +54,7 @@ function journalsOf(kernel: Kernel): Shared<string, Journal> {
 }
 
 function openByKey(key: string, kernel: Kernel): Promise<Journal> {
-  const place = JSON.parse(key.slice(key.indexOf(' '))) as readonly [string, string, string]
+  const place = JSON.parse(key) as readonly [string, string, string]
   const [address, limit, every] = place
   const retry = {
     ...(limit !== '' && { for: Number(limit) }),
@@ -90,10 +82,4 @@ function closeAll(): void {
   journals = new Map()
   // oxlint-disable-next-line typescript/no-floating-promises -- the process ends: nothing can wait for it
   for (const shared of open.values()) void shared.close()
-}
-
-/** Counts one failure once, however many runs notice it. */
-function countFailure(place: string, known: number): void {
-  const counted = failures.get(place) ?? 0
-  if (counted === known) failures.set(place, counted + 1)
 }

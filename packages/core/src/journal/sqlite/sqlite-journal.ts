@@ -23,7 +23,6 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { threadFile } from '../../kernel/thread-file.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
-import type { Lease } from '../../sync/shared.ts'
 import { checkHeader, checkHolder, checkNodes } from '../check-rows.ts'
 import { collectPieces, decodeValue, encodePieces, encodeSignal, unreadable } from '../encode.ts'
 import type {
@@ -74,7 +73,7 @@ import type { RunChange } from '../batch.ts'
 import type { Outbox } from '../outbox.ts'
 import { RowWriter, type WriterHost } from '../run-writer.ts'
 import { ValueFiles } from './value-files.ts'
-import { useWriteSide, type WriteSide } from './write-side.ts'
+import { useWriteSide, type WriteSide, type WriteSideShare } from './write-side.ts'
 
 /** Runs of which one step of a prune removes rows. */
 const prunedAtOnce = 500
@@ -90,10 +89,13 @@ export async function openSqliteJournal(
   file: string,
   options: SqliteJournalOptions,
 ): Promise<Journal> {
-  const lease = options.readOnly ? undefined : await useWriteSide({ file, ...options })
-  const journal = new SqliteJournal(file, options, lease)
+  const { durability, kernel, retry } = options
+  const share = options.readOnly
+    ? undefined
+    : await useWriteSide({ file, durability, kernel }, retry)
+  const journal = new SqliteJournal(file, options, share)
   // A writer's file has been checked; a reader's may be damaged, newer, or missing.
-  if (lease === undefined) await journal.check()
+  if (share === undefined) await journal.check()
   return journal
 }
 
@@ -103,7 +105,7 @@ class SqliteJournal implements Journal {
   readonly #file: string
   readonly #kernel: Kernel
   /** Its share of the write side, unless it only reads. */
-  readonly #lease: Lease<string, WriteSide> | undefined
+  readonly #share: WriteSideShare | undefined
   readonly #outbox: Outbox | undefined
   readonly #session: number | undefined
   readonly #values: ValueFiles
@@ -111,17 +113,13 @@ class SqliteJournal implements Journal {
   #reader: Promise<HostLink> | undefined
   readonly #life: Life
 
-  constructor(
-    file: string,
-    options: SqliteJournalOptions,
-    lease: Lease<string, WriteSide> | undefined,
-  ) {
+  constructor(file: string, options: SqliteJournalOptions, share: WriteSideShare | undefined) {
     this.address = `sqlite:${file}`
     this.#file = file
     this.#kernel = options.kernel
-    this.#lease = lease
-    this.#outbox = lease?.value.outbox
-    this.#session = lease?.value.session
+    this.#share = share
+    this.#outbox = share?.side.outbox
+    this.#session = share?.side.session
     this.#values = new ValueFiles(file, options)
     const { kernel } = options
     const { clock } = kernel
@@ -433,7 +431,7 @@ class SqliteJournal implements Journal {
     // have its error; its leftovers are repaired at the next opening.
     const reader = await this.#reader?.catch(() => undefined)
     await reader?.stop({ signal: enough }).catch(() => undefined)
-    await this.#lease?.[Symbol.asyncDispose]().catch(() => undefined)
+    await this.#share?.release()
   }
 
   /** Fails when the file cannot be read. */
@@ -489,7 +487,7 @@ class SqliteJournal implements Journal {
 
   #writable(): WriteSide {
     if (!this.#life.isRunning) throw this.#life.closed()
-    if (this.#lease !== undefined) return this.#lease.value
+    if (this.#share !== undefined) return this.#share.side
     const expected = 'false for a journal that is to be written'
     throw new HeddleError('HDL_BAD_OPTION', { option: 'readOnly', value: true, expected })
   }

@@ -1,7 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts'
 import { SqliteDatabase } from '../../store/sqlite/sqlite-database.ts'
 import type { AnyTable } from '../../store/tables.ts'
-import { retryOf } from '../write-retry.ts'
 import { useWriteSide } from './write-side.ts'
 
 /**
@@ -15,14 +14,12 @@ export async function openSqliteStore(
   kernel: Kernel,
 ): Promise<SqliteDatabase> {
   // A write that fails is the caller's to try again: see Committer.
-  const retry = retryOf({ for: 0 })
-  const lease = await useWriteSide({ file, durability: 'fsync', kernel, retry })
-  const side = lease.value
+  const share = await useWriteSide({ file, durability: 'fsync', kernel })
+  const { side } = share
   const link = {
     change: side.changeStore.bind(side),
     ask: side.askStore.bind(side),
-    // Work that fails at the end is repeated at the next opening.
-    close: () => lease[Symbol.asyncDispose]().catch(() => undefined),
+    close: () => share.release(),
   }
   const database = new SqliteDatabase(link, tables, kernel.clock)
   try {

@@ -11,6 +11,8 @@
  *  continue.
  *  W4  Messages are delivered once, in order, at most `mailTime` after they were posted. Neither their reading nor an
  *      open file keeps the process alive.
+ *  W5  Rows of all users are one queue: it is tried again as often as its most eager user asks, and for as long as its most
+ *      patient one does.
  */
 import type { SideWriter } from '../run-writer.ts'
 import { type HeddleError } from '../../errors.ts'
@@ -21,7 +23,8 @@ import { threadFile } from '../../kernel/thread-file.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import type { StoreChange, StoreQuestion } from '../../store/sqlite/store-messages.ts'
 import { openScope, type Scope } from '../../sync/scope.ts'
-import { Shared, type Lease } from '../../sync/shared.ts'
+import { RenewedShared } from '../../sync/renewed-shared.ts'
+import type { Lease } from '../../sync/shared.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
 import { commandLine } from '../command-line.ts'
 import { decodeValue, isOfValue } from '../encode.ts'
@@ -56,14 +59,14 @@ export interface WriteSideOptions {
   readonly file: string
   readonly durability: Durability
   readonly kernel: Kernel
-  readonly retry: Required<JournalRetry>
 }
 
 export class WriteSide {
   readonly outbox: Outbox
+  /** How long each user has its writes tried again (W5). */
+  readonly retries = new Set<Required<JournalRetry>>()
   readonly #file: string
   readonly #clock: Clock
-  readonly #retry: Required<JournalRetry>
   readonly #link: HostLink
   readonly #writers = new Map<number, SideWriter>()
   /** What is stalled: the causes, each with the error of its last try. */
@@ -80,10 +83,9 @@ export class WriteSide {
   #session = 0
 
   private constructor(options: WriteSideOptions) {
-    const { file, durability, kernel, retry } = options
+    const { file, durability, kernel } = options
     this.#file = file
     this.#clock = kernel.clock
-    this.#retry = retry
     this.#scope = openScope({ name: `the journal ${file}`, kernel })
     this.outbox = new Outbox({ clock: kernel.clock, send: (batch) => this.#send(batch) })
     const openedAt = kernel.clock.wallTime()
@@ -116,6 +118,15 @@ export class WriteSide {
     } finally {
       await opening.release()
     }
+  }
+
+  /** W5. Milliseconds. */
+  get #retryFor(): number {
+    return Math.max(0, ...[...this.retries].map((retry) => retry.for))
+  }
+
+  get #retryEvery(): number {
+    return Math.min(...[...this.retries].map(({ every }) => every))
   }
 
   get session(): number {
@@ -181,14 +192,14 @@ export class WriteSide {
       } catch (error) {
         const failure = error as HeddleError
         if (isOfValue(failure)) throw error
-        const isOver = this.#clock.now() - since >= this.#retry.for
+        const isOver = this.#clock.now() - since >= this.#retryFor
         if (failure.code !== 'HDL_STORE_FAILED' || isOver) {
           this.fail(storeError(this.#file, 'be written', error))
           throw error
         }
         this.#addTrouble(cause, failure)
       }
-      await new Promise<void>((resume) => this.#clock.setTimer(this.#retry.every, resume))
+      await new Promise<void>((resume) => this.#clock.setTimer(this.#retryEvery, resume))
       if (this.outbox.failure !== undefined) throw this.outbox.failure
     }
   }
@@ -245,12 +256,12 @@ export class WriteSide {
   }
 
   #retryLater(error: HeddleError): void {
-    if (this.#clock.now() - this.#stalledSince >= this.#retry.for) {
+    if (this.#clock.now() - this.#stalledSince >= this.#retryFor) {
       this.#giveUp(error)
       return
     }
     this.#addTrouble(this, error)
-    this.#clock.setTimer(this.#retry.every, () => {
+    this.#clock.setTimer(this.#retryEvery, () => {
       this.#scope.launch(() => this.#tryAgain())
     })
   }
@@ -381,18 +392,15 @@ async function lockForOpening({ file, kernel }: WriteSideOptions): Promise<HeldL
 }
 
 /** Keyed by kernel: two clocks cannot time one file. */
-const sides = new WeakMap<Kernel, Shared<string, WriteSide>>()
-/**
- * Keyed by file: how many of its write sides have failed. A failed one is not given to new users.
- */
-const failures = new Map<string, number>()
+const sides = new WeakMap<Kernel, RenewedShared<WriteSide>>()
 
-function sidesOf(kernel: Kernel): Shared<string, WriteSide> {
+function sidesOf(kernel: Kernel): RenewedShared<WriteSide> {
   let shared = sides.get(kernel)
   if (shared === undefined) {
-    shared = new Shared<string, WriteSide>({
-      open: (key) => WriteSide.open({ ...optionsOf(key), kernel }),
+    shared = new RenewedShared<WriteSide>({
+      open: (key) => WriteSide.open({ ...placeOf(key), kernel }),
       close: (side) => side.stop(),
+      isFailed: ({ outbox }) => outbox.failure !== undefined,
       closeDeadline: Infinity,
       // The rows are durable: work that fails at the end is repeated at the next opening.
       onCloseError: () => undefined,
@@ -403,35 +411,50 @@ function sidesOf(kernel: Kernel): Shared<string, WriteSide> {
   return shared
 }
 
-function keyOf({ file, durability, retry }: WriteSideOptions, failed: number): string {
-  return [failed, durability, retry.for, retry.every, file].join('\n')
+function keyOf({ file, durability }: WriteSideOptions): string {
+  return `${durability} ${file}`
 }
 
-function optionsOf(key: string): Omit<WriteSideOptions, 'kernel'> {
-  const [, durability, limit, every, ...file] = key.split('\n')
-  const retry = { for: Number(limit), every: Number(every) }
-  return { file: file.join('\n'), durability: durability as Durability, retry }
+function placeOf(key: string): Omit<WriteSideOptions, 'kernel'> {
+  const end = key.indexOf(' ')
+  return { durability: key.slice(0, end) as Durability, file: key.slice(end + 1) }
+}
+
+/** What one journal or store holds of the write side of its file. */
+export class WriteSideShare {
+  readonly side: WriteSide
+  readonly #lease: Lease<string, WriteSide>
+  readonly #retry: Required<JournalRetry> | undefined
+
+  constructor(lease: Lease<string, WriteSide>, retry: Required<JournalRetry> | undefined) {
+    this.side = lease.value
+    this.#lease = lease
+    this.#retry = retry
+    if (retry !== undefined) this.side.retries.add(retry)
+  }
+
+  /**
+   * Gives it back; the last user waits until the file is closed. Work that fails then is repeated at the next opening.
+   *
+   * *Cancellation*: none; it waits for the disk.
+   */
+  async release(): Promise<void> {
+    if (this.#retry !== undefined) this.side.retries.delete(this.#retry)
+    await this.#lease[Symbol.asyncDispose]().catch(() => undefined)
+  }
 }
 
 /**
- * The write side of a file, shared by all its users in this process with the same options.
+ * The write side of a file, shared by all its users in this process with the same durability. Without `retry` it is used
+ * for changes of the store only, which are not tried again here.
  *
  * *Cancellation*: none; it waits for the disk, and up to 10 s for a process that is opening the file.
  * @throws `HDL_LOCKED` when a process of an earlier version writes to it; what makes the file unusable.
  */
-export async function useWriteSide(options: WriteSideOptions): Promise<Lease<string, WriteSide>> {
-  const shared = sidesOf(options.kernel)
-  for (;;) {
-    const failed = failures.get(options.file) ?? 0
-    const lease = await shared.use(keyOf(options, failed))
-    if (lease.value.outbox.failure === undefined) return lease
-    countFailure(options.file, failed)
-    lease.release()
-  }
-}
-
-/** Counts one failure once, however many users notice it. */
-function countFailure(file: string, known: number): void {
-  const counted = failures.get(file) ?? 0
-  if (counted === known) failures.set(file, counted + 1)
+export async function useWriteSide(
+  options: WriteSideOptions,
+  retry?: Required<JournalRetry>,
+): Promise<WriteSideShare> {
+  const lease = await sidesOf(options.kernel).use(keyOf(options))
+  return new WriteSideShare(lease, retry && { ...retry })
 }
