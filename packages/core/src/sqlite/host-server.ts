@@ -2,13 +2,13 @@
  * The thread that hosts a SQLite file, without the thread: takes requests, commits changes together, answers.
  *
  *   requests ──▶ questions: answered at once, or after the changes before them
- *            ├─▶ changes:   gathered ──▶ one transaction ──▶ answered
+ *            ├─▶ changes:   gathered ──▶ one transaction for each role ──▶ answered
  *            └─▶ large values: written to a file ──▶ a change
  *
  *  H1  Everything that has arrived when a commit starts goes into it, up to a weight. While it is under way the
  *      next group gathers: the group grows with the load, and no request waits for a timer (group commit).
- *  H2  Changes are committed in the order in which they came. Changes of several roles in one group share a
- *      transaction: all of them are committed, or none.
+ *  H2  Changes of one role are committed in the order in which they came. Each role commits its part of a group by itself,
+ *      in the order of the roles' numbers: a role that fails harms no other (docs/decisions/0796).
  *  H3  A change is answered after its commit, and never with success before it.
  *  H4  Every request is answered once, also those that come before the file is open or after it was closed.
  *  H5  Work that nothing waits for is done when nothing has come for a while, or, after a second without such a
@@ -35,8 +35,8 @@ export interface Role<Q = never, C = never, H = never> {
   /** Whether a question must see the changes that came before it. */
   seesChanges(question: Q): boolean
   /**
-   * Makes changes durable, in one transaction, or in that of the file when it has several roles. Gives an
-   * answer for each: an error is one that failed alone. When it throws, none of them was made.
+   * Makes changes durable, in one transaction. Gives an answer for each: an error is one that failed alone. When it
+   * throws, none of them was made.
    */
   commit(changes: readonly C[], now: number): readonly unknown[]
   /** How much a change adds to its group: a group is closed at `groupWeight`. */
@@ -55,8 +55,6 @@ export interface HostedFile {
   toError(error: unknown): HeddleError
   /** Travels with every message of answers. */
   report?(): unknown
-  /** One transaction around the changes of several roles. Throws when it was rolled back. */
-  together?(work: () => void): void
   /** Called after the changes of a group have been answered. */
   afterCommit?(): void
   /** Whether there is work that nothing waits for. */
@@ -294,40 +292,26 @@ export class HostServer {
     const group = this.#waiting
     this.#waiting = []
     this.#weight = 0
-    try {
-      const outcomes = this.#write(group)
-      for (const [index, { id, role }] of group.entries()) {
-        const outcome = outcomes[index]
-        if (outcome instanceof Error) this.#fail(id, outcome)
-        else this.#answer(id, outcome, this.#roleOf(role))
-      }
-    } catch (error) {
-      for (const { id } of group) this.#fail(id, error)
+    for (const [number, role] of this.#file.roles.entries()) {
+      const part = group.filter((each) => each.role === number)
+      if (part.length > 0) this.#commitPart(role as AnyRole, part)
     }
-    this.#send()
     this.#file.afterCommit?.()
   }
 
-  #write(group: readonly Waiting[]): readonly unknown[] {
-    const { role } = group[0]!
-    if (group.every((each) => each.role === role)) {
-      return this.#roleOf(role).commit(
-        group.map(({ change }) => change),
-        this.#now,
-      )
-    }
-    const outcomes: unknown[] = []
-    this.#file.together!(() => {
-      // Neighbours of one role go in together.
-      for (let from = 0; from < group.length; from = outcomes.length) {
-        const number = group[from]!.role
-        let to = from
-        while (group[to]?.role === number) to++
-        const changes = group.slice(from, to).map(({ change }) => change)
-        outcomes.push(...this.#roleOf(number).commit(changes, this.#now))
+  #commitPart(role: AnyRole, part: readonly Waiting[]): void {
+    try {
+      const changes = part.map(({ change }) => change)
+      const outcomes = role.commit(changes, this.#now)
+      for (const [index, { id }] of part.entries()) {
+        const outcome = outcomes[index]
+        if (outcome instanceof Error) this.#fail(id, outcome)
+        else this.#answer(id, outcome, role)
       }
-    })
-    return outcomes
+    } catch (error) {
+      for (const { id } of part) this.#fail(id, error)
+    }
+    this.#send()
   }
 
   #answer(id: number, value: unknown, role?: AnyRole): void {

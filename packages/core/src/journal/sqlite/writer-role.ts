@@ -68,11 +68,6 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
     this.roles = [this, new StoreRole(() => this.#storeHost())] as readonly Role[]
   }
 
-  /** Each role commits by itself: a failure of one is not the other's (store-role.ts, Q3). */
-  together(work: () => void): void {
-    work()
-  }
-
   #storeHost(): StoreHost {
     if (this.#failure !== undefined) throw this.#failure
     return (this.#host ??= this.#makeStoreHost(this.#store!, this.#database!))

@@ -1,6 +1,6 @@
 /**
  * A store in a file. It lives in the thread that writes the journal of that file (journal/sqlite/write-side.ts): one
- * connection, one lock for the process, and simultaneous changes are committed together.
+ * connection and one lock for the process. Changes of the store that come together are one transaction.
  */
 import { describe } from '../../errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
