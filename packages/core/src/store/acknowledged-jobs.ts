@@ -673,7 +673,7 @@ export class AcknowledgedJobs implements RunningService {
     if (entry.mark !== 'none') return
     entry.mark = 'wanted'
     this.#unmarked.set(entry, shard)
-    this.#marking ??= this.#options.kernel.clock.setTimer(markAfter, () => this.#mark())
+    this.#markAfter(markAfter)
   }
 
   async #beginRecalled(shard: ShardJobs, entry: Entry): Promise<void> {
@@ -699,19 +699,37 @@ export class AcknowledgedJobs implements RunningService {
   /** Writes which jobs run now: it tells the next owner which of them a crash has interrupted. */
   #mark(): void {
     this.#marking = undefined
-    const byShard = new Map<ShardJobs, JobRow[]>()
+    const byShard = new Map<ShardJobs, Entry[]>()
     for (const [entry, shard] of this.#unmarked) {
       entry.mark = 'written'
-      const row: JobRow = { kind: 'job-started', handle: entry.request.handle }
-      const rows = byShard.get(shard)
-      if (rows === undefined) byShard.set(shard, [row])
-      else rows.push(row)
+      const entries = byShard.get(shard)
+      if (entries === undefined) byShard.set(shard, [entry])
+      else entries.push(entry)
     }
     this.#unmarked.clear()
-    for (const [{ grant }, rows] of byShard) {
+    for (const [shard, entries] of byShard) {
+      const rows = entries.map(({ request: { handle } }): JobRow => ({
+        kind: 'job-started',
+        handle,
+      }))
       // Not awaited: a refusal ends the attempts through lost().
-      this.#options.committer.write(grant, rows).catch(() => undefined)
+      this.#options.committer.write(shard.grant, rows).catch(() => this.#markAgain(shard, entries))
     }
+  }
+
+  /** The row was not written: without it a job that ends the process would never count as interrupted (A5). */
+  #markAgain(shard: ShardJobs, entries: readonly Entry[]): void {
+    if (shard.isLost || !this.#life.isRunning) return
+    for (const entry of entries) {
+      if (entry.state !== 'running' || entry.mark !== 'written') continue
+      entry.mark = 'wanted'
+      this.#unmarked.set(entry, shard)
+    }
+    if (this.#unmarked.size > 0) this.#markAfter(readAgainAfter)
+  }
+
+  #markAfter(delay: number): void {
+    this.#marking ??= this.#options.kernel.clock.setTimer(delay, () => this.#mark())
   }
 
   #unmark(entry: Entry): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { HeddleError } from '../../src/errors.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 import {
@@ -27,16 +28,24 @@ const open = (handle: string, more: Partial<OpenJob> = {}): OpenJob => ({
   ...more,
 })
 
+const storeAway = { store: 'The store', action: 'be written', cause: 'it is away' }
+
 /** The role on one shard, with jobs that end when the test says so or when they are aborted. */
 async function setUp(left: readonly OpenJob[] = []) {
   const clock = new VirtualClock()
   const rows: JobRow[] = []
   const started = new Map<string, Started>()
   const reasons: unknown[] = []
+  const store = { isAway: false }
   let reads = 0
   const jobs = new AcknowledgedJobs({
     ownership: { trusts: () => true, epochOf: () => 1 },
-    committer: { write: async (_, written) => void rows.push(...written) },
+    committer: {
+      write: async (_, written) => {
+        if (store.isAway) throw new HeddleError('HDL_STORE_FAILED', storeAway)
+        rows.push(...written)
+      },
+    },
     database: {
       openJobs: async () => {
         reads++
@@ -67,7 +76,7 @@ async function setUp(left: readonly OpenJob[] = []) {
     jobs.acknowledge({ handle, job: 'work', version: '1', input: new Uint8Array(0) })
   const kinds = (handle: string): string[] =>
     rows.flatMap((row) => (row.handle === handle ? [row.kind] : []))
-  return { clock, jobs, rows, kinds, started, reasons, acknowledge, reads: () => reads }
+  return { clock, jobs, store, rows, kinds, started, reasons, acknowledge, reads: () => reads }
 }
 
 serviceConformance('acknowledged jobs', async () => {
@@ -88,6 +97,25 @@ test('a short job costs two rows; one whose code still runs after a few millisec
   await clock.settle()
   assert.deepEqual(kinds('short'), ['job-acknowledged', 'job-ended'])
   assert.deepEqual(kinds('long'), ['job-acknowledged', 'job-started', 'job-ended'])
+  assert.equal(clock.pending, 0)
+  await jobs.stop()
+})
+
+test('A5: a row that says that a job runs is written when the store is back, while the job runs', async () => {
+  const { clock, jobs, store, kinds, started, acknowledge } = await setUp()
+  await acknowledge('long')
+  await acknowledge('ended meanwhile')
+  await clock.settle()
+  store.isAway = true
+  await clock.advance(5)
+  assert.deepEqual(kinds('long'), ['job-acknowledged'])
+  store.isAway = false
+  started.get('ended meanwhile')!.end('done')
+  await clock.advance(500)
+  assert.deepEqual(kinds('long'), ['job-acknowledged', 'job-started'])
+  assert.deepEqual(kinds('ended meanwhile'), ['job-acknowledged', 'job-ended'])
+  started.get('long')!.end('done')
+  await clock.settle()
   assert.equal(clock.pending, 0)
   await jobs.stop()
 })
