@@ -4,8 +4,7 @@
  * replica.
  *
  *  X1  Every acknowledged request has its result at the end. A job that was set aside by C5 is counted separately, and
- *  has its result
- *      after an operator has retried it.
+ *      has its result after an operator has retried it.
  *  X2  The store has one outcome for each acknowledgement that promised a result, and no open job.
  *  X3  No server has written to a shard that another owned (audit.ts).
  *  X4  After a kill, a stop or a long cut all shards have a living owner within the lease and three seconds.

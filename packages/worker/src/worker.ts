@@ -8,12 +8,10 @@
  *      lease has ended. What is not an answer of the protocol, whatever its status is, comes from something in between, and passes.
  *  K2  Every wait has a deadline; the beats come from a thread of their own.
  *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent. A job that
- *  the
- *      server asks to stop is aborted too, and its lease handed back when the job has ended.
+ *      the server asks to stop is aborted too, and its lease handed back when the job has ended.
  *  K4  A lease whose job this worker does not have in that version is handed back, with the versions that it has.
  *  K7  A job that does not end within two seconds after its lease was lost, or after the worker had to end, is given
- *  up: it
- *      holds no place of the worker any longer, and its result is ignored.
+ *      up: it holds no place of the worker any longer, and its result is ignored.
  *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so; so is a loop that
  *      stands still without a lease.
  *  K5  stop() finishes running jobs within its deadline, hands the rest back, and says that the worker leaves. Five seconds after the

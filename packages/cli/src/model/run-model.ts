@@ -10,8 +10,7 @@
  *  M3  The counts of a job are those of its nodes; a job with running nodes is in the list of running jobs.
  *  M4  Lists that are kept for looking back (recent, trouble, log) are bounded.
  *  M5  A suspended node is shown as running while something of it runs: an element of a map, a step of a job, a node of
- *  a
- *      sub-graph. It is shown as suspended again when all that is left of it sleeps or waits for signals.
+ *      a sub-graph. It is shown as suspended again when all that is left of it sleeps or waits for signals.
  */
 import type { Graph, Job, NodeState, PlaceName, RunEvent, RunState } from '@heddle/core'
 import { printable, printableLines } from '../text/terminal-text.ts'

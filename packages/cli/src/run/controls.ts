@@ -12,8 +12,7 @@
  *  C3  SIGUSR1 and SIGUSR2 pause and resume, also before the start, and never end the process.
  *  C4  While the process is stopped (Ctrl+Z) the terminal is as it was before the run.
  *  C5  SIGTERM and SIGHUP end the process of a recorded run without cancelling it, when all that is left of it sleeps
- *  or waits for
- *      signals: a restart of the machine or a deploy. Ctrl+\ and SIGQUIT do so at any time.
+ *      or waits for signals: a restart of the machine or a deploy. Ctrl+\ and SIGQUIT do so at any time.
  */
 import type { CancelSource, Scheduler, SchedulerStats } from '@heddle/core'
 import {

@@ -90,8 +90,7 @@ function bad(file: string, expected: string): HeddleError {
 
 /**
  * One `--limit NAME=VALUE` after the other. The server knows which names and values there are; here a value becomes a
- * number:
- * `64`, `10s`, `2MiB`, `Infinity`. `resources.NAME` is a number of permits, or a rate: `20/1s`.
+ * number: `64`, `10s`, `2MiB`, `Infinity`. `resources.NAME` is a number of permits, or a rate: `20/1s`.
  */
 export function parseLimit(text: string, before: ServerLimits | undefined): ServerLimits {
   const [, resource, name, value] = /^(resources\.)?([\w-]+)=(.+)$/.exec(text) ?? []

@@ -7,10 +7,9 @@
  *
  * Invariants, quoted by the conformance suite, which every implementation runs:
  *  F1  An artifact is listed when all of its bytes are durable. A crash at any instant leaves the old one or the new
- *  one,
- *      whole, and its other leftovers are removed by the next process that writes artifacts of the run.
+ *      one, whole, and its other leftovers are removed by the next process that writes artifacts of the run.
  *  F2  A name belongs to the piece of work that wrote it first (`by`): the same one may replace it, any other is
- *  refused.
+ *      refused.
  *  F3  The artifacts of a run, with unfinished and interrupted uploads, never take more than the quota. An artifact and
  *      the one that replaces it count as the larger of the two; while both are there the disk holds both.
  *  F4  A name is a text and never a path: nothing is written or read outside of the store.

@@ -29,8 +29,7 @@ import { KeyedResource, SharedResource } from './shared-resource.ts'
  *  K4  What waits holds nothing, and delays only entries that rank behind it and need what it lacks.
  *  K5  The cost of a start does not grow with the number of keys, lanes or waiting entries (log n).
  *  K6  Limits hold for this process; two processes have twice as much. Those with `scope: 'cluster'` hold for all
- *  servers on
- *      one store (cluster-limits.ts).
+ *      servers on one store (cluster-limits.ts).
  */
 
 /** A short job takes a fraction of a thread: a thread has this many parts. */

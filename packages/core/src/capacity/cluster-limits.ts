@@ -11,18 +11,13 @@
  *
  * Invariants, quoted by the tests:
  *  E1  A server starts attempts within its share, and only until (time of sending its last write that was answered) +
- *  ttl −
- *      margin, on its own monotonic clock.
+ *      ttl − margin, on its own monotonic clock.
  *  E2  A share is divided only when its server has written nothing for a ttl, counted from the moment in which this
- *  server has
- *      read its last write. That write was sent earlier, so its server has stopped trusting it by then (E1). So the
- *      limit
- *      holds over kill -9 and take-over.
+ *      server has read its last write. That write was sent earlier, so its server has stopped trusting it by then
+ *      (E1). So the limit holds over kill -9 and take-over.
  *  E3  A share is lowered here before it is lowered in the record, and raised here after it was raised there. A write
- *  without an
- *      answer may be carried out late: nothing is raised before a newer write has succeeded, because that one makes the
- *      late one
- *      void.
+ *      without an answer may be carried out late: nothing is raised before a newer write has succeeded, because that
+ *      one makes the late one void.
  *  E4  A wait here is announced at once. A wait elsewhere is noticed within `every`, within `shortEvery` while work
  *      waits here too.
  *  E5  A server that stops gives its share back; attempts that still run keep theirs until the ttl is over.

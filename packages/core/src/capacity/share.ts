@@ -3,18 +3,15 @@
  *
  * Rules, quoted by the tests:
  *  H1  The counts of all servers together never exceed the limit, unless a server that was taken for dead comes back
- *  with
- *      attempts that still run: those are counted, and nothing starts beside them.
+ *      with attempts that still run: those are counted, and nothing starts beside them.
  *  H2  A server takes any number of the free permits while no other lacks its part. It keeps unused permits until
  *      another one lacks some.
  *  H3  A server that lacks its part gets it as soon as attempts of the others end: they start nothing above their
- *  parts. The part is an
- *      equal one for each server that wants permits, and an unused part is divided among the others.
+ *      parts. The part is an equal one for each server that wants permits, and an unused part is divided among the
+ *      others.
  *  H4  The server that has lacked its part for the longest time comes first, with all that its next attempt needs. So a
- *  server gets
- *      its turn when there are fewer permits than servers, and an attempt that needs many permits is not starved by
- *      those that
- *      need one.
+ *      server gets its turn when there are fewer permits than servers, and an attempt that needs many permits is not
+ *      starved by those that need one.
  *  H5  Servers that were started with different limits hold the smallest of them.
  */
 

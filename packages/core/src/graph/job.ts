@@ -144,8 +144,7 @@ export interface JobOptions<I = unknown> {
   readonly shared?: boolean
   /**
    * What people are not shown. Names of fields, at any depth: in results that runs, exports and the dashboard show they
-   * are
-   * `[redacted]`, and what these fields of the input hold is replaced in log lines, progress and errors of the job.
+   * are `[redacted]`, and what these fields of the input hold is replaced in log lines, progress and errors of the job.
    * `true`: the whole result and every text. Callers of a served job get its result as it is, and stores hold the data
    * needed to continue: see docs/guide/guarantees.md.
    */

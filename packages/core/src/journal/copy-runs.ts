@@ -9,8 +9,7 @@
  *                  └── a copy that was cut off: from its first row
  *
  *  Y1  A run is seen in the target only when all of its rows and results are durable and counted there, and its
- *  artifacts
- *      are listed there with the checksums that they have here.
+ *      artifacts are listed there with the checksums that they have here.
  *  Y2  A copy may be repeated, after it was cut off and after it was done: existing rows stay unchanged.
  *  Y3  Ids, keys, times, results, artifacts and the order of runs stay. Messages that were not taken are not copied.
  */

@@ -37,7 +37,7 @@ import type { RunOutcome } from './run-outcome.ts'
  *  J9  Any process may send a message to a run. The process that writes the run receives it within a second or so,
  *      once: its removal is written together with the rows that it led to.
  *  J10 The guard of a success is closed when the value is encoded, before its row is written. A commit that it drops
- *  writes no row.
+ *      writes no row.
  *
  * Readers see durable rows. A row that happened cannot be refused, so append() always takes it;
  * a caller that adds rows without waiting for a commit waits for room from time to time (law 4). Log lines

@@ -9,7 +9,7 @@
  *
  * Invariants, quoted by the tests:
  *  L1  What was removed is not held, and its index is used again: the arrays are as long as the most there were at a
- *  time.
+ *      time.
  *  L2  Iterating yields the items in the order of add(); items removed or added during
  *      the iteration are left out.
  */

@@ -12,7 +12,7 @@
  *  K1  `from`, everything computed from it, and everything that has not succeeded runs; nothing else does.
  *  K2  The old run has the same rows as before.
  *  K3  A process that dies while it makes the new run leaves one that can be resumed: it runs more than K1 says, never
- *  less.
+ *      less.
  *  K4  The new run has the artifacts of every node, element and step whose result it uses, before it has the result.
  */
 import type { ArtifactInfo } from '../artifacts/artifact-store.ts'

@@ -16,14 +16,11 @@
  *  R5  A node that was running each of the last three times the process ended is set aside: it fails with
  *      `HDL_NODE_SET_ASIDE` and the others continue. When the run is resumed after that, it runs again.
  *  R6  A process that resumes an interrupted run makes the start of a node, an element or a step durable before its job
- *  is called,
- *      so that a job which ends the process at once is set aside too. R5 holds for elements and steps, counted from
- *      there on.
+ *      is called, so that a job which ends the process at once is set aside too. R5 holds for elements and steps,
+ *      counted from there on.
  *  R7  A node that runs again because it, or something that it was computed from, has changed or has not succeeded,
- *  starts from nothing: no
- *      element, step, sleep or wait of it from before is used. The nodes of a sub-graph become invalid with it; that is
- *      written before
- *      anything that it is made from runs again. It holds at every depth.
+ *      starts from nothing: no element, step, sleep or wait of it from before is used. The nodes of a sub-graph become
+ *      invalid with it; that is written before anything that it is made from runs again. It holds at every depth.
  */
 import type {
   Journal,

@@ -69,8 +69,7 @@ export interface JournalOptions {
   readonly module?: RunModule
   /**
    * Whether the first 4,096 characters of the input of each node are recorded, for people who inspect the run. Fields
-   * that
-   * `job({ redact })` names are never recorded. Default true.
+   * that `job({ redact })` names are never recorded. Default true.
    */
   readonly recordInputs?: boolean
   /** How long a failed write is tried again before the run ends with its error. For a journal that is named. */

@@ -294,7 +294,7 @@ export class HostServer {
     this.#weight = 0
     for (const [number, role] of this.#file.roles.entries()) {
       const part = group.filter((each) => each.role === number)
-      if (part.length > 0) this.#commitPart(role as AnyRole, part)
+      if (part.length > 0) this.#commitPart(role, part)
     }
     this.#file.afterCommit?.()
   }

@@ -21,8 +21,7 @@
  *  D4  After `fence` has answered, no commit of that session is written any more, and its answer names
  *      the last one and which of its batches were refused.
  *  D6  A commit with a row that the database cannot hold rejects with `HDL_ROW_REFUSED`: nothing of it is written, and
- *  its
- *      number is the next one still.
+ *      its number is the next one still.
  */
 
 /** A process that owns shards, for as long as the process lives. A restarted process is another server. */

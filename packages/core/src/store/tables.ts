@@ -14,7 +14,7 @@
  *  T3  A table is written in one of the two ways, never in both.
  *  T4  `change()` writes everything or nothing. If two calls expect the same revision, one is refused.
  *  T5  Lists are in the order of a column, then of the id; text by code points. A list starts after a cursor, so
- *  records that are added or removed in between do not make others repeat or be skipped.
+ *      records that are added or removed in between do not make others repeat or be skipped.
  *  T6  All processes of a store read one clock: `now()`.
  */
 import { HeddleError } from '../errors.ts'

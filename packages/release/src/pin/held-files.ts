@@ -6,8 +6,7 @@
  *                                                     └─could not be restored, may be tried again
  *
  * Invariants, quoted by the tests:
- *  HF1  A file is pinned by its first holder and restored by its last one, in whatever order they
- *      leave (B, B2, G).
+ *  HF1  A file is pinned by its first holder and restored by its last one, in whatever order they leave (B, B2, G).
  *  HF2  Holders of a file want the same text. Another one is refused, not mixed in.
  *  HF3  Who wants a file that is being restored waits until it is, and pins the original.
  *

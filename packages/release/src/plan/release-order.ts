@@ -1,14 +1,13 @@
 /**
  * Which packages must be on the registry before which others.
  *
- *  RO1  A package comes after every released package that it needs when it is installed or built:
- *      dependencies, optionalDependencies, peerDependencies; requirements, extras and build
- *      requirements of Python. devDependencies and dependency groups make no order: installing
- *       the package does not bring them.
+ *  RO1  A package comes after every released package that it needs when it is installed or built: dependencies,
+ *       optionalDependencies, peerDependencies; requirements, extras and build requirements of Python.
+ *       devDependencies and dependency groups make no order: installing the package does not bring them.
  *  RO2  A circle is an error that names its packages, before anything is done (scenarios 13 and 14).
- *  RO3  A circle that only peerDependencies or extras of Python close is not an error: neither package installs
- *       the other by itself. Inside such a circle they give no order, which is reported as a warning.
- *      The order that a config says is as firm as a dependency.
+ *  RO3  A circle that only peerDependencies or extras of Python close is not an error: neither package installs the
+ *       other by itself. Inside such a circle they give no order, which is reported as a warning. The order that a
+ *       config says is as firm as a dependency.
  *  RO4  The order depends on names only, not on how the packages were found.
  *
  * All walks are loops: the stack is not deeper for a chain of 100,000 packages than for one of 10.

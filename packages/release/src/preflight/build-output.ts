@@ -6,8 +6,8 @@
  *
  * Invariants, quoted by the tests:
  *  BO1  A release starts from its commit: every change of the tree is refused.
- *  BO2  A release that is resumed also accepts the files that were changed when its last process ended, as long
- *      as they are the same.
+ *  BO2  A release that is resumed also accepts the files that were changed when its last process ended, as long as
+ *       they are the same.
  *  BO3  After a process that was killed it accepts every new file, and no change of a tracked one.
  */
 import { lstat, mkdir, readFile, rm } from 'node:fs/promises'

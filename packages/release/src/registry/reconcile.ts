@@ -32,8 +32,7 @@
  *
  * Why reads decide and not answers: the answer to an upload can be lost, late or wrong ("504" after
  * the registry saved it, "409" although it did not). Its content is the one fact that a rerun, and
- * every
- * installer, will see as well.
+ * every installer, will see as well.
  *
  * Known limits: a registry that shows a version only after more than `settle` gets a second upload,
  * which it refuses. Two different archives for one version, uploaded at the same moment, are distinguished

@@ -11,8 +11,8 @@
  *
  * Invariants, quoted by the tests:
  *  WF1  No file is changed before the note is durable; the note is removed after the commit.
- *  WF2  A file is changed only from the text that was read to the text that was noted. Any other text is
- *      an edit of the user: HDL_VERSION_EDITED, and nothing is overwritten.
+ *  WF2  A file is changed only from the text that was read to the text that was noted. Any other text is an edit of
+ *       the user: HDL_VERSION_EDITED, and nothing is overwritten.
  *  WF3  There is one commit for one note, also when the process dies between commit and removal.
  *  WF4  Temporary files of a process that was killed while it wrote are removed: the tree is clean.
  *  WF5  A note is finished in the folder that it was made in: all work trees and workspaces of a repository share it.

@@ -2,15 +2,13 @@
  * The room of artifacts: workers upload what their jobs leave, people download it.
  *
  *  D1  An upload belongs to a lease that is held: its worker, its epoch. It is raw bytes with the length and the
- *  checksum of the
- *      whole; what arrived of one that was cut is kept, and the worker continues after it.
+ *      checksum of the whole; what arrived of one that was cut is kept, and the worker continues after it.
  *  D2  Bytes go from the socket to the store and back at the pace of the slower side; none are collected.
  *      Any server takes it (C6): one that does not answer for the lease asks the owner whose artifact it is, and writes
  *      the bytes
  *      itself, because servers on one database share what keeps artifacts. No byte is sent on.
  *  D3  Artifacts are for the tenant of the campaign, run or computation that they belong to. Another one gets the
- *  answer of an
- *      unknown campaign or run, and so does a request for anything else.
+ *      answer of an unknown campaign or run, and so does a request for anything else.
  */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -2,8 +2,7 @@
  * Campaigns whose results, end and parameters are decided by code of the served module.
  *
  *  O1  Every function is called on the owner of the campaign, in one turn of its loop: it must be short, and give the
- *  same answer
- *      for the same arguments. Totals and states are JSON: the next owner continues with them.
+ *      same answer for the same arguments. Totals and states are JSON: the next owner continues with them.
  *  O2  A lease of such a campaign is one call of its job and one report: its result is that of the job.
  *  O3  A function that throws ends the campaign, with the reason; a `check` that throws refuses the report.
  */

@@ -2,12 +2,10 @@
  * Sends a request on to the server that owns its subject, or to all servers (C6).
  *
  *  F1  One hop: a request that was forwarded is answered where it arrives, with `not_owner` if need be. The first
- *  server
- *      then looks for the owner again, until the deadline of the caller.
+ *      server then looks for the owner again, until the deadline of the caller.
  *  F2  A forwarded request proves that it comes from a server of the cluster: time, method, path, caller and the digest
- *  of
- *      the body are signed with the cluster secret. During a rotation two secrets are valid: the first signs, both are
- *      accepted.
+ *      of the body are signed with the cluster secret. During a rotation two secrets are valid: the first signs, both
+ *      are accepted.
  *  F3  The headers of a request that does not prove it mean nothing: it counts as a request from outside.
  *  F4  The caller is the one that sent the request to the first server, with its tenant, roles and scopes. Its
  *      credentials there (a token, a

@@ -3,16 +3,13 @@
  *
  *  R1  Only the owner of a handle writes its results: a server that has lost the shard is refused.
  *  R2  A write that failed may have been carried out, and the cache then deletes its key, perhaps much later. Nothing
- *  is
- *      removed by that: the stored value is a result of its handle, and another owner may have found it and answered
- *      for it.
+ *      is removed by that: the stored value is a result of its handle, and another owner may have found it and
+ *      answered for it.
  *  R3  A write expects the revision it has read: one that comes late, after another owner has written the key, is
- *  refused, and
- *      removes nothing that was made from the newer one.
+ *      refused, and removes nothing that was made from the newer one.
  *  R4  A large body is complete before a record names it. It has a name of its own that is never used again, and goes
- *  after the
- *      last record that names it. One that a process which died has left without a record goes when it is as old as
- *      results get.
+ *      after the last record that names it. One that a process which died has left without a record goes when it is
+ *      as old as results get.
  *
  * A small body is in its record. A large one is kept where the store keeps artifacts: in pieces in the database, or in
  * the folder that the address names. Bytes travel in pieces, so that no large value is encoded on the loop in one go.

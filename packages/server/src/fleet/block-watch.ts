@@ -4,8 +4,7 @@
  *
  *  B1  Leases of a user who was blocked, of its tokens and of a token that was revoked end within two seconds.
  *  B2  No block is missed: a query goes back to the last one that was answered, and for leases that were read from the
- *  store
- *      (a restart, a take-over) to the grant of the oldest of them.
+ *      store (a restart, a take-over) to the grant of the oldest of them.
  */
 import type { Kernel, ServiceState, StopOptions } from '@heddle/core/lowlevel'
 import type { People } from '../people/people.ts'

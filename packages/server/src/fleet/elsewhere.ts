@@ -3,13 +3,10 @@
  * talks to.
  *
  *  E1  A claim is answered here when there is work here; otherwise the other servers are asked, one after the other,
- *  once a
- *      second while the claim waits. A server that had nothing for such a worker is left alone for that second, however
- *      many
- *      workers wait: correctness does not depend on a wake, and idle workers cost one question a second.
+ *      once a second while the claim waits. A server that had nothing for such a worker is left alone for that second,
+ *      however many workers wait: correctness does not depend on a wake, and idle workers cost one question a second.
  *  E2  A beat is split by the owners of its leases. A lease whose owner is not known just now, as during a take-over,
- *  is not
- *      lost: its next owner gives it a full period (L6).
+ *      is not lost: its next owner gives it a full period (L6).
  *  E3  A call that was forwarded is answered where it arrives.
  */
 import { isError } from '@heddle/core'

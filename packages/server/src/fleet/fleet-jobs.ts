@@ -10,7 +10,7 @@
  *             closed
  *
  *  J1  A lease of a job is held only after its row is durable, and its last report is acknowledged only after the
- *  result is.
+ *      result is.
  *  J2  After a restart or a take-over every lease continues: the attempt that asks for its key gets it, or its result.
  *  J3  A server that ends closes no lease.
  *  J4  An attempt that is aborted while a worker runs it ends when the job has ended there, or when the grace is over:

@@ -3,7 +3,7 @@
  * all workers are answered from the kinds.
  *
  *  K1  Every worker that the fleet knows is in the group of its tenant, capabilities and jobs, as it described itself
- *  last.
+ *      last.
  *  K2  `busy` of a group is the number of its workers that have a lease. Nothing is counted by walking.
  */
 import type { FleetWorker, WorkerDescription, WorkerIdentity } from './fleet-worker.ts'

@@ -3,13 +3,11 @@
  * kept.
  *
  *  N1  A thing of another tenant is answered exactly as one that does not exist: the same status, code and text, after
- *  the same
- *      look at the store.
+ *      the same look at the store.
  *  N2  A route whose path names a thing declares how the tenant of that thing is checked. A route without that
- *  declaration cannot be made.
+ *      declaration cannot be made.
  *  N3  Names that callers choose (keys of runs, debounce keys, names of schedules) are names of their tenant: two
- *  tenants
- *      may choose the same one.
+ *      tenants may choose the same one.
  *
  * An admin sees and changes what belongs to any tenant.
  */

@@ -13,35 +13,27 @@
  *
  * Invariants, quoted by the tests:
  *  W1  A handle has at most one computation at a time. Looking in the store is part of it, so there is no gap between a
- *  lookup that found nothing and the start. An abandoned computation has left its handle: it was signalled to stop, and
- *  neither
- *      notifies nor writes, also if it ends late.
+ *      lookup that found nothing and the start. An abandoned computation has left its handle: it was signalled to stop,
+ *      and neither notifies nor writes, also if it ends late.
  *  W2  Every request ends exactly once: result, error, timeout, disconnected, superseded, cancelled or refused.
  *  W3  A seat is taken when the body is there, before it is parsed, and given back on every path. Bodies that are on
- *  their
- *      way are counted apart (A1 to A5 in http/lifecycle/arrivals.ts). A submit that joins a computation or finds its
- *      result
- *      gives its seat back at once.
+ *      their way are counted apart (A1 to A5 in http/lifecycle/arrivals.ts). A submit that joins a computation or
+ *      finds its result gives its seat back at once.
  *  W4  A computation that no caller waits for or holds is cancelled. One that was acknowledged with a handle (202) is
- *  held
- *      until it is done, is cancelled by its request id, or its slot is taken by a newer request. Being answered is not
- *      leaving, and neither is the answer "pending": a poll ends nothing and holds nothing. `limits.queue` is for
- *      callers
- *      that wait: when it is over they are answered, and a computation that is held keeps its place in the queue.
+ *      held until it is done, is cancelled by its request id, or its slot is taken by a newer request. Being answered
+ *      is not leaving, and neither is the answer "pending": a poll ends nothing and holds nothing. `limits.queue` is
+ *      for callers that wait: when it is over they are answered, and a computation that is held keeps its place in the
+ *      queue.
  *  W5  What was acknowledged survives kill -9: it is in the journal before the 202 is sent, and is done after a
- *  restart. If
- *      the store does not take its results, callers that wait get them, its run stays open, and later callers are
- *      answered
- *      503 or 410, never "unknown" and never "done". If what results are made from is deleted meanwhile, it is stored
- *      again.
- *      A result that was promised and had to leave the store is made again, or is 410 when its first stage has left
- *      too.
+ *      restart. If the store does not take its results, callers that wait get them, its run stays open, and later
+ *      callers are answered 503 or 410, never "unknown" and never "done". If what results are made from is deleted
+ *      meanwhile, it is stored again. A result that was promised and had to leave the store is made again, or is 410
+ *      when its first stage has left too.
  *  W6  A result is sent when it is there, and kept while it is on its way to the store: a caller that asks in between
- *  finds it.
+ *      finds it.
  *  W7  A cancelled, superseded or timed out computation writes nothing.
  *  W8  A failure reaches every caller that waits, is never stored, and never answered with 200. A result that can never
- *  be
- *      stored, or that JSON cannot say, is a failure.
+ *      be stored, or that JSON cannot say, is a failure.
  *  W9  A higher priority asked for later moves queued work; nothing is queued twice.
  *
  * A computation is started and joined in one step, without an await (W1); from there the runner takes it to its end.

@@ -9,12 +9,10 @@
  *
  *  L1  The end of a work is recorded once its entry has ended; a work that is put back stays open for the next owner.
  *  L2  Each acknowledgement has an id of its own: the same content may be asked for again after it was done. Its shard
- *  is
- *      that of the handle, so all requests for one content meet on one server.
+ *      is that of the handle, so all requests for one content meet on one server.
  *  L3  A lost shard ends its works: callers that wait for one get an error that may be tried again.
  *  L4  What was set aside stays in the store until an operator retries or cancels it. A retry is a new acknowledgement,
- *  written
- *      before the old one is ended: a server that dies in between leaves both, and nothing is lost.
+ *      written before the old one is ended: a server that dies in between leaves both, and nothing is lost.
  *  L5  Work that cannot be continued is never ended for that: it is put back when the reason may pass, else set aside.
  *  L6  A job counts as running from the row `running` of a stage to the row that ends, suspends or retries it.
  *  L7  A cancel has its end in the store before it is answered, wherever the work stands: it runs, waits for a seat, waits for its turn

@@ -6,13 +6,12 @@
  *
  * Invariants, quoted by the tests:
  *  U1  A request is answered by a computation of the same family (job, version, tenant, the equal parts) that is at
- *  least as large, if there is one: under way on this server, or stored. Of those under way the smallest that is large
- *  enough.
+ *      least as large, if there is one: under way on this server, or stored. Of those under way the smallest that is
+ *      large enough.
  *  U2  The larger wins: the recorded largest of a family is replaced by a larger one, or by one that was forced.
  *  U3  `force` is for the input itself: no other computation answers.
  *  U4  Nothing is between the lookup and the start: computations that begin or end meanwhile are seen in the step in
- *  which the
- *      request joins (W1).
+ *      which the request joins (W1).
  */
 import { HeddleError } from '@heddle/core'
 import { Remembered } from './remembered.ts'

@@ -6,13 +6,11 @@
  *
  * Invariants, quoted by the tests:
  *  G1  Every refusal, cancel, timeout, broken pipe and error of a job is exactly one line. A request and the
- *  computation that it
- *      waits for are two things: each has its own line, and `handle` connects them.
+ *      computation that it waits for are two things: each has its own line, and `handle` connects them.
  *  G2  No line holds an input, a result, a header, a query, a password or a token. Fields that the operator names, and
  *      fields whose name says that they are secret, are replaced. The text of a job's error is the `reason`.
  *  G3  Writing never blocks the loop, and its buffer is bounded: what does not fit is dropped, counted, and reported in
- *  a line as soon
- *      as there is room.
+ *      a line as soon as there is room.
  *  G4  A log that cannot be written ends nothing: it is reported once, and counted.
  */
 import { open } from 'node:fs'

@@ -4,11 +4,9 @@
  *   current ── rotate ─▶ earlier ── 400 days, or a rotation that ends all sessions ─▶ gone
  *
  *  K1  New cookies are signed with the current key. A cookie of an earlier key is still read, and gets a signature of
- *  the current
- *      one when its session is asked for.
+ *      the current one when its session is asked for.
  *  K2  A server reads the keys in the store at most a second after its last read: a rotation counts on all servers
- *  within
- *      two seconds.
+ *      within two seconds.
  *  K3  A rotation is one change of the store; if two come at the same moment, both count, one after the other.
  */
 import { write, type Clock, type Stored, type Tables } from '@heddle/core/lowlevel'

@@ -2,15 +2,13 @@
  * Users, their sessions, tokens, and the log of changes.
  *
  *   user:     pending ── link used ─▶ active ◀──▶ blocked
- *   session:  open ── logout, revoke, age, block ─▶ gone      rotated every hour: the old secret works for another
- *   minute
+ *   session:  open ── logout, revoke, age, block ─▶ gone      a new secret every hour; the old one works a minute more
  *   token:    valid ── revoke, age ─▶ refused
  *
  * The keys of cookies are in cookie-keys.ts.
  *
  *  U1  A caller is looked up in the store at most a second after the last lookup: a user or token blocked on any
- *  server
- *      is refused on all of them within two seconds.
+ *      server is refused on all of them within two seconds.
  *  U2  Unknown names and wrong passwords are refused with the same words, after the same work.
  *  U3  Secrets are stored as hashes; the store alone is not enough to log in.
  *  U4  The last active admin is neither blocked nor given another role.

@@ -5,8 +5,7 @@
  *        └── too many rows ─▶ `reset`, then following       any ── drain ─▶ `end`
  *
  *  F1  The id of a frame is the position of the last row that it has taken in. A client that continues from it gets
- *  every
- *      later row exactly once.
+ *      every later row exactly once.
  *  F2  At most ten frames a second. Several changes of a node within a frame are sent once, as its last state.
  *  F3  A client that is too far behind is sent `reset` with a position instead of rows: it loads the run again.
  *  F4  Without changes a beat is sent every ten seconds, so that both sides notice a connection that is gone.

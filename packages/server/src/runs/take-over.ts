@@ -7,15 +7,13 @@
  *                                   └──▶ continued by another server, or left alone: its graph is not here
  *
  *  U1  A run is continued by the first server that takes it: the journal raises its epoch, and the others find it
- *  locked.
+ *      locked.
  *  U2  After a time without an answer of the store, and at the start, nothing is taken from a shared store: leases of
  *      servers that live may have run out while it was away. They have time for two renewals first.
  *  U3  A run that cannot be continued here is logged once, and left to other servers.
  *  U4  A run that was continued here and is left again waits longer each time: its jobs run once more with each try.
  *  U5  The question whether an interrupted run is under way gets yes as long as a check may still continue it. Without
- *  a
- *  shared store
- *      only the look at the start continues runs.
+ *      a shared store only the look at the start continues runs.
  */
 import { isError } from '@heddle/core'
 import type { Journal, Kernel } from '@heddle/core/lowlevel'

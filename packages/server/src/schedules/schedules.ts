@@ -12,18 +12,16 @@
  *         └──────▶ skipped                   the run before has not ended; or a newer firing has taken its place
  *
  *  D1  A due time is decided once, whatever the number of servers: the change that makes its firing moves the cursor,
- *  and
- *      expects the revision of the cursor and that the firing is absent. If two servers do so, one is refused.
+ *      and expects the revision of the cursor and that the firing is absent. If two servers do so, one is refused.
  *  D2  A firing is started once: `starting` is written before the start, and if two starts have one key, one opens the
- *  run.
- *      A server that dies in between leaves `starting`, which the next check of any server starts with the same key.
+ *      run. A server that dies in between leaves `starting`, which the next check of any server starts with the same
+ *      key.
  *  D3  Time is the store's. When its clock is set back, earlier decisions are not repeated.
  *  D4  Firings of a schedule start in the order of their due times, and never while an earlier one has a run under way:
  *      `skip` leaves out the due time, `queue` waits, `cancel` cancels the run before and leaves out what it has
  *      overtaken.
  *  D5  Due times that passed more than a minute ago are missed: `once` makes up for all of them with one firing, `all`
- *  with
- *      one firing each, `skip` with none. A made-up firing waits for its turn, whatever `overlap` says.
+ *      with one firing each, `skip` with none. A made-up firing waits for its turn, whatever `overlap` says.
  *  D6  No schedule has more than 1,000 open firings: the cursor waits, and nothing is left out.
  *  D7  Time in which a schedule is paused, or before it was made or its fields were changed, has no due times.
  */

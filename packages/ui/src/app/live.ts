@@ -11,7 +11,7 @@
  *  L2  A stream is opened after the last position that the view has taken in: nothing is missed.
  *  L3  While paused, no stream is open.
  *  L4  A stream that has ended is not opened again, unless it is followed again. A stream that was refused for good
- *  counts as off.
+ *      counts as off.
  *  L5  A stream that fails temporarily is followed again after a pause, which doubles up to a limit.
  */
 import { signal, type ReadonlySignal } from '@preact/signals'

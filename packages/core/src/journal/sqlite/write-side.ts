@@ -8,7 +8,7 @@
  *  W1  While it is stalled nothing is acknowledged. Added rows stay in order (writer-role.ts, R1).
  *  W2  Writers are notified once when trouble begins, once when it is over, and once when it is final.
  *  W3  A writer whose run was taken by another process gets `HDL_RUN_LOST`, and writes nothing more; the others
- *  continue.
+ *      continue.
  *  W4  Messages are delivered once, in order, at most `mailTime` after they were posted. Neither their reading nor an
  *      open file keeps the process alive.
  *  W5  Rows of all users are one queue: it is tried again as often as its most eager user asks, and for as long as its most

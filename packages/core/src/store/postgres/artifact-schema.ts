@@ -1,8 +1,7 @@
 /**
  * The tables and functions of artifacts. `@.` stands for the schema.
  *
- *   artifact_budget   one row for each run or campaign: what its artifacts take (F3). Locked first by every change of
- *   them
+ *   artifact_budget   one row for each run or campaign: what its artifacts take (F3). Each change of them locks it first
  *   artifact          one row for each artifact that is listed
  *   artifact_draft    artifacts being written, and uploads that were cut
  *   artifact_piece    the bytes of all of them, by body

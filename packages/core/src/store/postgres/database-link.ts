@@ -7,8 +7,7 @@
  *  L1  A call is one statement in one message, with bound parameters and without a name: it works behind pgbouncer in
  *      transaction mode, and the server never waits for the client inside a transaction.
  *  L2  Calls follow each other. Each ends with its rows, or with an error within `answerWithin` of its turn: a
- *  connection
- *      that does not answer is dropped, because the unanswered call blocks those behind it.
+ *      connection that does not answer is dropped, because the unanswered call blocks those behind it.
  *  L3  No error holds the address of the database.
  *  L4  A connection on which nothing is under way does not keep the process alive.
  */

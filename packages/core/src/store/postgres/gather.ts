@@ -6,8 +6,7 @@
  * Invariants:
  *  G1  Nothing waits for company: the first call is queued at once, and others join it only until its turn comes.
  *  G2  Calls that are made one after the other, each after the answer to the last, are carried out in that order. Calls
- *  that
- *      overlap have no order.
+ *      that overlap have no order.
  *  G3  Every call gets its own answer, or the error of its batch.
  */
 

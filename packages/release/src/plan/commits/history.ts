@@ -3,8 +3,8 @@
  *
  *  H1  A reverted commit counts for nothing, and neither does the commit that reverts it. A
  *      commit that reverts a revert brings the first commit back.
- * H2  Reverting a merge reverts all commits that it brought.
- * H3  Reverting a released commit is a change like any other.
+ *  H2  Reverting a merge reverts all commits that it brought.
+ *  H3  Reverting a released commit is a change like any other.
  *  H4  The message of a merge counts for a package only if nothing that it brought there says
  *      anything: it repeats the commits otherwise, and more coarsely.
  */

@@ -14,8 +14,8 @@
  * Invariants, quoted by the tests:
  *  RL1  Nothing starts before the time until which the registry, as known then, wants to be left alone.
  *  RL2  While it is paced, two starts are at least one gap apart.
- *  RL3  Refusals of requests that started before the last cut do not cut again: a burst of ten is one
- *      sign and not ten.
+ *  RL3  Refusals of requests that started before the last cut do not cut again: a burst of ten is one sign and not
+ *       ten.
  *  RL4  After enough successes the pace is lifted.
  *  RL5  A caller that gives up leaves nothing behind but its unused turn.
  *  RL6  While the registry wants to be left alone for longer than a release waits, each caller is refused at once.
