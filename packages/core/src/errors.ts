@@ -435,6 +435,12 @@ export const errorTable = {
       `The request has ${p.type === undefined ? 'no content type' : `the content type ${quote(p.type)}`}; only JSON is taken.`,
     'Send `Content-Type: application/json`, also with an empty body: so no web page can send it unasked.',
   ),
+  HDL_BODY_TOO_LARGE: entry(
+    false,
+    (p: { limit: number }) =>
+      `The body of the request has more than ${p.limit} bytes, which is the limit of this route.`,
+    'Send less, or pass the path or the address of a large input. For inputs of jobs the limit is `limits.body` of the server (`heddle serve --limit body=2MiB`).',
+  ),
   HDL_BODY_ENCODED: entry(
     false,
     (p: { coding: string }) =>

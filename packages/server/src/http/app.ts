@@ -8,7 +8,7 @@ import { refuseForeignPages } from './browsers.ts'
 import { commonTenant, type AccessPolicy } from './caller.ts'
 import type { CallForwarding } from './context.ts'
 import type { Failures } from './failures.ts'
-import { toHttpError } from './http-error.ts'
+import { inOurWords, toHttpError } from './http-error.ts'
 import type { Arrivals } from './lifecycle/arrivals.ts'
 import type { CallerWatch } from './lifecycle/caller-watch.ts'
 import type { Connections } from './lifecycle/connections.ts'
@@ -104,13 +104,13 @@ export function makeApp(options: AppOptions): FastifyInstance {
     if (options.isDraining()) void reply.header('connection', 'close')
     done(null, payload)
   })
-  app.setErrorHandler((error, { raw }, reply) => {
+  app.setErrorHandler((error, { raw, routeOptions }, reply) => {
     // It was refused before its body came: the rest is not read.
     if (hasBody(raw) && !raw.complete) {
       void reply.header('connection', 'close')
       stopReading(raw, clock)
     }
-    return sendError(error, reply)
+    return sendError(inOurWords(error, routeOptions.bodyLimit), reply)
   })
   app.addHook('onRequest', (_, reply, done) => {
     // One that had to wait for its turn was added then.

@@ -56,6 +56,7 @@ const byCode: Partial<Record<ErrorCode, StatusAndCode>> = {
   HDL_ARTIFACT_TAKEN: [409, 'artifact_taken'],
   HDL_ARTIFACT_BUSY: [409, 'artifact_busy'],
   HDL_ARTIFACT_MISMATCH: [422, 'artifact_mismatch'],
+  HDL_BODY_TOO_LARGE: [413, 'too_large'],
   HDL_NOT_JSON: [415, 'unsupported_media_type'],
   HDL_BODY_ENCODED: [415, 'unsupported_media_type'],
   HDL_CANCELLED: [499, 'cancelled'],
@@ -82,6 +83,13 @@ const ofConnection: ReadonlyMap<unknown, StatusAndCode> = new Map([
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'too_large']],
   ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'timeout']],
 ])
+
+/** An error of the framework in our words, where its own leave something out. */
+export function inOurWords(error: unknown, bodyLimit: number): unknown {
+  return codeOf(error) === 'FST_ERR_CTP_BODY_TOO_LARGE'
+    ? new HeddleError('HDL_BODY_TOO_LARGE', { limit: bodyLimit })
+    : error
+}
 
 /** The code for a status of the framework. Other statuses of 4xx are a `bad_request`. */
 const byStatus: ReadonlyMap<number, string> = new Map([

@@ -22,6 +22,7 @@ const expected: Partial<Record<ErrorCode, readonly [number, string]>> = {
   HDL_WRONG_INPUT: [400, 'bad_request'],
   HDL_WORKER_TAKEN: [403, 'worker_taken'],
   HDL_NO_SUCH_INDEX: [400, 'bad_request'],
+  HDL_BODY_TOO_LARGE: [413, 'too_large'],
   HDL_NOT_JSON: [415, 'unsupported_media_type'],
   HDL_BODY_ENCODED: [415, 'unsupported_media_type'],
   HDL_UNAUTHENTICATED: [401, 'unauthenticated'],

@@ -20,8 +20,23 @@ test('wait: absent is not zero', () => {
   assert.deepEqual(query({}), {})
   assert.deepEqual(query({ wait: '0' }), { wait: 0 })
   assert.deepEqual(query({ wait: '25000' }), { wait: 25_000 })
-  for (const wait of ['', '-1', ' 1', '1 ', 'x', '1.0', '1e3', '0x10', '12345678901', ['1', '2']]) {
-    refuses(() => query({ wait }), /^wait: expected a whole number of milliseconds of at least 0/)
+  for (const wait of [
+    '',
+    '-1',
+    ' 1',
+    '1 ',
+    'x',
+    '1.0',
+    '1e3',
+    '0x10',
+    '10000000000',
+    '12345678901',
+    ['1', '2'],
+  ]) {
+    refuses(
+      () => query({ wait }),
+      /^wait: expected a whole number of milliseconds of at least 0 and at most 9999999999/,
+    )
   }
 })
 

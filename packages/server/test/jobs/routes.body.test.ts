@@ -21,6 +21,7 @@ test('S53 above the limit 413, below it the handle of the thread is that of the 
   }
   const { status, body } = await compute(server, 'echo', 'x'.repeat(500_000)).reply
   assert.deepEqual([status, body.error?.code], [413, 'too_large'])
+  assert.match(body.error!.message, /more than 500000 bytes, which is the limit of this route/)
   await quiet(server)
 })
 

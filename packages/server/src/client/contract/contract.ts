@@ -85,12 +85,15 @@ export interface Expecting {
 /** Option for objects of requests: a misspelt word is refused, and not ignored. */
 export const closed = { additionalProperties: false } as const
 
+/** Four months: longer waits are mistakes of the unit. */
+const mostMilliseconds = 9_999_999_999
+
 export const milliseconds = (least: number, description: string) =>
   Type.Integer({
     minimum: least,
-    maximum: 9_999_999_999,
+    maximum: mostMilliseconds,
     description,
-    expected: `a whole number of milliseconds of at least ${least}`,
+    expected: `a whole number of milliseconds of at least ${least} and at most ${mostMilliseconds}`,
   })
 
 /** The body of every error. */
