@@ -42,6 +42,21 @@ const outcomeStates = {
   skipped: 'skipped',
 } as const
 
+/** How much each outcome concerns its reader. */
+const outcomeRanks: Readonly<Record<ReleaseOutcome, number>> = {
+  published: 0,
+  'already-published': 0,
+  skipped: 1,
+  blocked: 2,
+  'accepted-not-visible': 3,
+  failed: 4,
+  conflict: 4,
+}
+
+function attention({ outcome, problems }: PackageReport): number {
+  return problems.length > 0 ? outcomeRanks.failed : outcomeRanks[outcome]
+}
+
 export interface Around {
   /** The remote that has not got the new tags; undefined where they were pushed, or there is none. */
   readonly unpushedTo?: string | undefined
@@ -53,10 +68,12 @@ export function reportLines(
   { unpushedTo }: Around = {},
 ): Line[] {
   const width = Math.max(0, ...report.packages.map((each) => titleOf(each).length))
+  // What needs attention stands last: the rest of a long release scrolls off a terminal.
+  const sorted = report.packages.toSorted((a, b) => attention(a) - attention(b))
   return [
-    [],
-    ...report.packages.flatMap((each) => packageLines(each, report.isDryRun, width, symbols)),
     ...stageTable(report.packages),
+    [],
+    ...sorted.flatMap((each) => packageLines(each, report.isDryRun, width, symbols)),
     ...report.restored.map((file): Line => [
       span(`${symbols.warning} `, 'yellow'),
       span(`restored: an interrupted release had left it pinned: ${printable(file)}`),

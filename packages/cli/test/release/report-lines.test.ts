@@ -97,3 +97,38 @@ test('tags that were made and not pushed are counted, with the command that push
   assert.doesNotMatch(textOf([old], { ok: true }, around), /Git tag/)
   assert.doesNotMatch(textOf([published], { ok: true }), /Git tag/)
 })
+
+test('what failed is printed last, below the table: a long release scrolls off a terminal', () => {
+  const problems = [
+    { stage: 'upload', code: 'HDL_PACKAGE_REFUSED', message: 'It failed.' },
+  ] as const
+  const text = textOf([
+    packageReport({ name: 'failed', problems }),
+    packageReport({ name: 'needs-it', outcome: 'blocked', blockedBy: 'failed' }),
+    packageReport({ name: 'good', outcome: 'published', stages: { pack: 2 } }),
+    packageReport({ name: 'later', outcome: 'accepted-not-visible' }),
+    packageReport({ name: 'untagged', outcome: 'published', problems }),
+    packageReport({ name: 'old', outcome: 'already-published' }),
+  ])
+  assert.deepEqual(
+    text.split('\n').map((line) => /^[a-z]+(?=\s+\d)|(?<=^\S )[a-z-]+(?=@)/.exec(line)?.[0] ?? ''),
+    // The table, then the outcomes, with a line below what failed.
+    [
+      '',
+      '',
+      'good',
+      '',
+      'good',
+      'old',
+      'needs-it',
+      'later',
+      'failed',
+      '',
+      'untagged',
+      '',
+      '',
+      '',
+      '',
+    ],
+  )
+})

@@ -25,6 +25,8 @@ export interface PreflightOptions {
   /** Patterns of branches that are released from. Any branch when absent. */
   readonly branches?: readonly string[]
   readonly otp?: string
+  /** A rehearsal may be made without the right to upload, such as for a change that is proposed. */
+  readonly dryRun?: boolean
   /** Makes a Git tag for each package. Default true, where there is a repository. */
   readonly tag?: boolean
   /** Sends the tags to this remote. */
@@ -77,6 +79,10 @@ export async function preflight(
   for (const registry of new Set(registries)) {
     const account = await accountOf(registry, wait)
     if (account === undefined) continue
+    if (account.is === 'anonymous' && options.dryRun === true) {
+      warnings.push(`The release itself would be refused: ${account.problem}. ${account.todo}`)
+      continue
+    }
     problems.push(...accountProblems(account))
     if (account.is !== 'known') continue
     users.set(registry.url, account.user)
@@ -206,7 +212,7 @@ async function accountOf(registry: Registry, wait: WaitOptions): Promise<Account
 }
 
 function accountProblems(account: Account): PreflightProblem[] {
-  if (account.is !== 'refused') return []
+  if (account.is !== 'refused' && account.is !== 'anonymous') return []
   return [{ check: 'account', problem: account.problem, todo: account.todo }]
 }
 

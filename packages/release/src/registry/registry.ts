@@ -86,6 +86,8 @@ export type Account =
   | { readonly is: 'known'; readonly user: string; readonly asksForOtp: boolean }
   /** The registry knows the token no more, or settings name a variable that is not set. */
   | { readonly is: 'refused'; readonly problem: string; readonly todo: string }
+  /** There is no token, and the registry is known to take no upload without one. */
+  | { readonly is: 'anonymous'; readonly problem: string; readonly todo: string }
   /** There is no token, or the registry does not say whose it is. */
   | { readonly is: 'unknown' }
 

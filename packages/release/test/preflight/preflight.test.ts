@@ -6,6 +6,8 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { isError } from '@heddle/core'
 import { openForge } from '../../src/forge/forge.ts'
+import { preflight, type Preflight } from '../../src/preflight/preflight.ts'
+import type { Account, Registry } from '../../src/registry/registry.ts'
 import { startVerdaccio, type Verdaccio } from '../../src/testing/verdaccio.ts'
 import { Monorepo } from '../support/monorepo.ts'
 import { publishManifests } from '../support/publish.ts'
@@ -124,6 +126,25 @@ test('a token that the registry does not know ends the release before a build', 
   const [problem] = await problemsOf(publishManifests(repo, server.url))
   assert.match(problem!, /account: .*does not know the token \(status 401\)/)
   assert.ok(!built(repo))
+})
+
+test('where uploads need a token and there is none, a release is refused and a dry run has a warning', async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'heddle-preflight-'))
+  try {
+    const todo = 'Log in.'
+    const account = (): Promise<Account> =>
+      Promise.resolve({ is: 'anonymous', problem: 'no token', todo })
+    const registries = [{ ...({} as Registry), url: 'https://registry.example/', account }]
+    const subject = { root: folder, repository: undefined, output: undefined, registries }
+    const check = (dryRun: boolean): Promise<Preflight> =>
+      preflight(subject, { allowDirty: true, dryRun }, {})
+    assert.deepEqual(await problemsOf(check(false)), ['account: no token'])
+    assert.deepEqual((await check(true)).warnings, [
+      'The release itself would be refused: no token. Log in.',
+    ])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('a variable that is not set ends the release before a build', async () => {

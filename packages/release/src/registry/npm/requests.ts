@@ -29,6 +29,9 @@ interface WriteOptions {
 }
 
 /** The answers of registries that do not have a document. */
+/** The registry that takes no anonymous upload. Others may. */
+const publicHost = 'registry.npmjs.org'
+
 const notFound = new Set([404, 405, 410])
 
 /** Requests to one registry, with its token, and errors that name it. */
@@ -97,7 +100,13 @@ export class NpmRequests {
   }
 
   async account(wait: WaitOptions): Promise<Account> {
-    if (this.#authorization === undefined) return { is: 'unknown' }
+    if (this.#authorization === undefined) {
+      if (new URL(this.url).hostname !== publicHost) return { is: 'unknown' }
+      const problem = `there is no token for ${this.url}, and it takes no uploads without one`
+      const todo =
+        'Log in with `npm login`, set the token in .npmrc, or publish from a build service that the registry trusts.'
+      return { is: 'anonymous', problem, todo }
+    }
     if (!isHeaderValue(this.#authorization)) {
       const problem = `the token of ${this.url} has a character that no request can carry, such as a line break`
       return {

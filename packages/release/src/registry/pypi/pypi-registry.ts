@@ -272,7 +272,7 @@ export class PypiRegistry implements Registry {
     const problem = `PYPI_TOKEN is not set, and uploads to ${this.url} need a token`
     const todo =
       'Set it (or UV_PUBLISH_TOKEN, or TWINE_PASSWORD), or publish from a build service that PyPI trusts.'
-    return Promise.resolve({ is: 'refused', problem, todo })
+    return Promise.resolve({ is: 'anonymous', problem, todo })
   }
 
   /** Trusted publishing: the identity of a build is exchanged for a token. */

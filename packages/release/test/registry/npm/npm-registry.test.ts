@@ -27,6 +27,15 @@ after(async () => {
 
 const latest = { distTag: 'latest' }
 
+test('without a token and without the identity of a build, the public registry is known to refuse', async () => {
+  const accountAt = async (url: string, token?: string): Promise<string> => {
+    await using registry = npmRegistry({ url, env: {}, ...(token !== undefined && { token }) })
+    return (await registry.account()).is
+  }
+  assert.equal(await accountAt('https://registry.npmjs.org/'), 'anonymous')
+  assert.equal(await accountAt('http://127.0.0.1:9/'), 'unknown', 'others may want none')
+})
+
 test('a version goes up and comes back: hashes, bytes, readme, tag', async () => {
   await using registry = npmRegistry({ url: verdaccio.url, token: 'anybody' })
   const packed = await packNpm(

@@ -176,8 +176,8 @@ test('without a token and without the identity of a build, the public index refu
     await using registry = pypiRegistry({ url, ...more })
     return (await registry.account()).is
   }
-  assert.equal(await accountAt('https://pypi.org'), 'refused')
-  assert.equal(await accountAt('https://test.pypi.org'), 'refused')
+  assert.equal(await accountAt('https://pypi.org'), 'anonymous')
+  assert.equal(await accountAt('https://test.pypi.org'), 'anonymous')
   assert.equal(await accountAt('https://pypi.org', { token: 'secret' }), 'unknown')
   assert.equal(await accountAt('http://127.0.0.1:9', {}), 'unknown', 'others may want none')
 })
