@@ -50,6 +50,8 @@ export interface AccidentReport {
 const startWithin = 180_000
 /** Milliseconds without a unit that was counted, after which work does not continue: longer than a stale period and a take-over. */
 const stuckAfter = 300_000
+/** Milliseconds until the first unit: hundreds of clients start at once, on a machine that is busy. */
+const firstWithin = 900_000
 
 const nodeArgs = ['--conditions=heddle-source', '--disable-warning=ExperimentalWarning']
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
@@ -274,8 +276,9 @@ class Watch {
   }
 
   #checkProgress(): void {
-    if (performance.now() - this.#changedAt < stuckAfter) return
-    const after = `${this.done} units, then none for ${stuckAfter / 1_000} s`
+    const most = this.done === 0 ? firstWithin : stuckAfter
+    if (performance.now() - this.#changedAt < most) return
+    const after = `${this.done} units, then none for ${most / 1_000} s`
     for (const { reject } of this.#waiters.splice(0)) reject(new Error(after))
   }
 

@@ -16,11 +16,12 @@ import {
 } from '../client/contract/campaigns.ts'
 import type { Caller } from '../http/caller.ts'
 import type { Room } from '../http/room.ts'
+import { checkNesting } from '../http/nesting.ts'
 import { route } from '../http/route.ts'
 import { maySee, tenantsOf } from '../http/tenancy.ts'
 import { anyWorker, campaignSpec, type CampaignSpec } from './campaign-spec.ts'
 import type { CampaignParts, CampaignState } from './campaign-state.ts'
-import type { Campaign } from './campaign.ts'
+import type { Campaign, ClosedResult } from './campaign.ts'
 import type { Campaigns } from './campaigns.ts'
 import {
   readCampaign,
@@ -170,16 +171,26 @@ function unknown(campaign: string): HeddleError {
 
 /** P5: only a closed lease can be taken out, and only once. */
 async function exclude(campaign: Campaign, tables: Tables, id: string, why: string): Promise<void> {
-  if (campaign.phase === 'ended') throw badInput('campaign', 'it has ended')
   const record = await readLease(tables, id)
   if (record?.campaign !== campaign.id || record.closed === '') {
     throw badInput('lease', `${id} is not a closed lease of this campaign`)
   }
   const isNew = campaign.canSubtract
-    ? campaign.exclude(record, why)
+    ? excludeNow(campaign, record, why)
     : await excludeAmong(campaign, tables, record, why)
   if (!isNew) throw badInput('lease', `${id} was excluded before`)
   await campaign.saved()
+}
+
+/** Checked in the same turn: the campaign may end while its leases are read, and an ended one hands out no units again. */
+function excludeNow(
+  campaign: Campaign,
+  record: LeaseRecord,
+  why: string,
+  others?: readonly ClosedResult[],
+): boolean {
+  if (campaign.phase === 'ended') throw badInput('campaign', 'it has ended')
+  return campaign.exclude(record, why, others)
 }
 
 /** The total of all other leases: those in the store, and those that end during the read. */
@@ -193,7 +204,7 @@ async function excludeAmong(
   try {
     await campaign.saved()
     const others = await otherLeases(tables, record)
-    return campaign.exclude(record, why, [...others, ...recent.results])
+    return excludeNow(campaign, record, why, [...others, ...recent.results])
   } finally {
     recent.stop()
   }
@@ -304,6 +315,11 @@ function specOf(body: Static<typeof CampaignBody>, caller: Caller): CampaignSpec
       throw badInput('outcomes', 'a test needs 3 counts of games or 5 of pairs')
     }
   }
+  if (new Set(outcomes).size < outcomes.length) throw badInput('outcomes', 'each name stands once')
+  if ((needs.min_threads ?? 1) > (needs.max_threads ?? Infinity)) {
+    throw badInput('needs.max_threads', 'expected at least min_threads')
+  }
+  checkNesting('input', body.input)
   if (proposal !== undefined && outcomes.length !== 3 && outcomes.length !== 5) {
     throw badInput('outcomes', 'tuning needs 3 counts of games or 5 of pairs')
   }
@@ -344,6 +360,13 @@ type Proposal = NonNullable<Static<typeof CampaignBody>['proposal']>
 
 function proposalOf(proposal: Proposal, steps: number): NonNullable<CampaignSpec['proposal']> {
   const { parameters, stability, alpha, gamma } = proposal
+  const names = new Set<string>()
+  for (const { name, start, min, max } of parameters) {
+    const what = `the parameter ${name}`
+    if (names.has(name)) throw badInput(what, 'each name stands once')
+    if (!(min <= start && start <= max)) throw badInput(what, 'expected min ≤ start ≤ max')
+    names.add(name)
+  }
   return {
     kind: 'spsa',
     steps,

@@ -31,6 +31,7 @@ import type { ResponseBodyOf } from '../client/contract/contract.ts'
 import { isAllowed, type Caller } from '../http/caller.ts'
 import type { ForwardedAnswer, ServerContext } from '../http/context.ts'
 import type { Room } from '../http/room.ts'
+import { checkNesting } from '../http/nesting.ts'
 import { route, type Call } from '../http/route.ts'
 import { tenantsOf } from '../http/tenancy.ts'
 import type { People } from '../people/people.ts'
@@ -372,23 +373,29 @@ function fleetRoutes(
       const own = identityOf(call)
       const identity = isForwarded ? { ...own, address: call.body.address ?? own.address } : own
       const known = fleet.callingWorker(worker, identity)
-      const { freed } = known
+      const { freed, leaves } = known
+      /** W4: a worker that has left meanwhile gets nothing. */
+      const hasLeft = (): boolean => known.leaves !== leaves
       const until = fleet.now() + wait
       const others = isForwarded ? undefined : elsewhere
       for (;;) {
         const stop = fleet.newStopsOf(worker.id)
-        /** Milliseconds; 0 when the worker has to be answered: W7, W10. */
-        const leftNow = (): number =>
-          stop.length > 0 || known.freed !== freed ? 0 : Math.max(0, until - fleet.now())
+        /** Milliseconds; 0 when the worker has to be answered: W4, W7, W10. */
+        const leftNow = (): number => {
+          const isOver = stop.length > 0 || known.freed !== freed || hasLeft()
+          return isOver ? 0 : Math.max(0, until - fleet.now())
+        }
         const left = leftNow()
         // E1: with other servers, a claim looks up once a second.
         const claim = { description: worker, identity, request, holds, signal }
         let answer = await fleet.claim({ ...claim, wait: others === undefined ? left : 0 })
         const asked = stop.length === 0 ? {} : { stop }
         if (answer.kind === 'offer') return { ...offerOf(answer.lease, fleet), ...asked }
-        const found = await others?.claim<ClaimReply>(call, call.body, identity.address)
+        const found = hasLeft()
+          ? undefined
+          : await others?.claim<ClaimReply>(call, call.body, identity.address)
         if (found !== undefined) return { ...found, ...asked }
-        if (others !== undefined) {
+        if (others !== undefined && !hasLeft()) {
           answer = await fleet.claim({ ...claim, wait: Math.min(leftNow(), askEvery) })
         }
         if (answer.kind === 'offer') return { ...offerOf(answer.lease, fleet), ...asked }
@@ -448,6 +455,7 @@ function fleetRoutes(
       fleetUpdate,
       async ({ body, caller }) => {
         const { sequence, done, result, artifact } = body
+        checkNesting('The result', result)
         const named = ofCaller(body, caller)
         const resultAt = artifact === undefined ? undefined : fleet.resultAt(named, artifact)
         const answer = await fleet.update(named, { sequence, done, result, resultAt })

@@ -86,6 +86,8 @@ export class FleetWorker {
   /** On the monotonic clock. */
   seenAt: number
   isLeaving = false
+  /** How often it has left: a claim that waited meanwhile is not followed by another one (W4). */
+  leaves = 0
   lastRefusal: Refusal | undefined
   /** How often a place of it became free while a claim had said that there is none. */
   freed = 0

@@ -345,6 +345,7 @@ export class Fleet {
     const worker = this.#workers.get(id)
     if (worker === undefined || worker.identity.owner !== owner) return
     worker.isLeaving = true
+    worker.leaves++
     worker.claims.wake()
     const leases = [...worker.leases]
     for (const lease of leases) {

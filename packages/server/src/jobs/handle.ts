@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { HeddleError } from '@heddle/core'
+import { checkNesting } from '../http/nesting.ts'
 
 /** What a handle depends on besides the input. */
 export interface HandleOwner {
@@ -15,15 +16,9 @@ export interface HandleOwner {
   readonly tenant?: string | undefined
 }
 
-/** Levels of an input: what orders, clones or stores it may follow it with its stack. */
-const deepest = 1_000
-
 /** @throws `HDL_BAD_INPUT` when the input is nested too deeply. */
 export function handleOf({ name, version, tenant }: HandleOwner, input: unknown): string {
-  if (isTooDeep(input)) {
-    const problem = `it is nested deeper than ${deepest} levels.`
-    throw new HeddleError('HDL_BAD_INPUT', { what: `Input of "${name}"`, problem })
-  }
+  checkNesting(`Input of "${name}"`, input)
   const content = canonical([name, version, input, ...(tenant === undefined ? [] : [tenant])])
   return `${name}-${createHash('sha256').update(content).digest('hex')}`
 }
@@ -71,16 +66,6 @@ function inOrder(_: string, value: unknown): unknown {
 function tooLarge(): HeddleError {
   const problem = 'it has a number that is too large for a number.'
   return new HeddleError('HDL_BAD_INPUT', { what: 'Input', problem })
-}
-
-/** Level by level, because recursion would use up the stack. */
-function isTooDeep(value: unknown): boolean {
-  let level = [value].filter(isObject)
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= deepest) return true
-    level = level.flatMap((one) => Object.values(one).filter(isObject))
-  }
-  return false
 }
 
 function isObject(value: unknown): value is object {

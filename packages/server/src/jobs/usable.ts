@@ -8,9 +8,8 @@
  */
 import { isAnyArrayBuffer, isDate } from 'node:util/types'
 import { describe, PresentItems, type Clock } from '@heddle/core/lowlevel'
+import { deepest } from '../http/nesting.ts'
 
-/** Levels of a result: JSON follows it with its stack. */
-const deepest = 1_000
 /** Levels of a path that is still read by people. */
 const deepestPath = 20
 

@@ -109,6 +109,15 @@ test('D1: an upload that was cut continues where it was; one without its lease i
   })
 })
 
+test('a name with control characters is refused as a bad request: a worker must not repeat it', async () => {
+  await withServer(async (server, held) => {
+    for (const name of ['a\nb', 'a\0b', '\u007f']) {
+      const { status, body } = await upload(server, held, name, randomBytes(8))
+      assert.equal(status, 400, JSON.stringify(body))
+    }
+  })
+})
+
 test('a name is never a path, also not in the archive', async () => {
   await withServer(async (server, held) => {
     const bytes = randomBytes(700)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { job } from '@heddle/core'
 import { openDatabase } from '@heddle/test-servers'
+import { reach } from '../../../core/test/kernel/until.ts'
 import { startPair } from '../cluster/support/two-servers.ts'
 import { call } from '../support/client.ts'
 import { claimBody, emptyOf, type HttpLease } from './http-kit.ts'
@@ -35,4 +36,21 @@ test('W10: a claim that names full jobs is answered when a lease ends at the oth
     const waited = performance.now() - since
     assert.ok(waited < 30_000, `answered after ${Math.round(waited)} ms`)
   }
+})
+
+test('W4: a claim that waits is answered when its worker leaves, and gets nothing afterwards', async () => {
+  await using postgres = await openDatabase()
+  const store = `${postgres.address}?schema=left_worker`
+  await using pair = await startPair({ store, jobs: () => [play] })
+  const { one, two } = pair
+  const waiting = call(two, '/fleet/claim', { body: claimBody('worker-1', 60_000) })
+  await reach(
+    () => call(two, '/fleet/summary'),
+    ({ body }) => body['waiting'] === 1,
+  )
+  await call(two, '/fleet/leave', { body: { worker: 'worker-1' } })
+  for (const owner of [one, two]) {
+    await call(owner, '/campaigns', { body: { name: 'match', job: 'play', units: 1 } })
+  }
+  assert.equal(emptyOf(await waiting)?.reason, 'no_work')
 })

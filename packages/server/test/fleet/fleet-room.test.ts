@@ -15,7 +15,7 @@ import { upload } from '../artifacts/kit.ts'
 import { begin, call } from '../support/client.ts'
 import { Gate } from '../support/gates.ts'
 import { reach, until } from '../../../core/test/kernel/until.ts'
-import { beatOf, claimAs, emptyOf, holdAs, type HttpLease } from './http-kit.ts'
+import { beatOf, claimAs, claimBody, emptyOf, holdAs, type HttpLease } from './http-kit.ts'
 
 const play = job({ name: 'play', place: 'fleet', module: import.meta.url }, () => null)
 
@@ -196,6 +196,72 @@ test('P5: the same lease excluded twice at once is taken out once', async () => 
     )
     const { body: shown } = await call(server, route)
     assert.deepEqual([shown['done'], shown['excluded']], [1, 1])
+  })
+})
+
+test('P5: a lease that is excluded while the last units are reported is played again, or is refused because the campaign has ended', async () => {
+  await withServer({}, async (server) => {
+    for (let round = 0; round < 10; round++) {
+      const made = { name: 'match', job: 'play', units: 20 }
+      const { body: campaign } = await call(server, '/campaigns', { body: made })
+      const route = `/campaigns/${String(campaign['id'])}`
+      const first = await holdAs(server, `first-worker-${round}`)
+      assert.equal(await report(server, first, 1), 200)
+      const last = await holdAs(server, `last-worker-${round}`)
+      const body = { lease: first.lease, reason: 'its engine was broken' }
+      await Promise.all([call(server, `${route}/exclude`, { body }), report(server, last, 19)])
+      const { body: shown } = await call(server, route)
+      const { phase, done, excluded } = shown
+      const isExcluded = phase === 'running' && done === 19 && excluded === 1
+      const isEnded = phase === 'ended' && done === 20 && excluded === 0
+      assert.ok(isExcluded || isEnded, JSON.stringify(shown))
+      await call(server, `${route}/stop`, { body: {} })
+    }
+  })
+})
+
+test('a beat and a claim may name as many leases as their contract allows', async () => {
+  await withServer({}, async (server) => {
+    const leases = Array.from({ length: 10_000 }, (_, number) => ({
+      lease: `c-00000000-0000.${number}`,
+      epoch: 1,
+      progress: number,
+      fraction: 0.25,
+      text: 'game 25 of 100 is played',
+    }))
+    const beat = await call(server, '/fleet/beat', { body: { worker: 'worker-1', leases } })
+    assert.deepEqual([beat.status, (beat.body['lost'] as unknown[])?.length], [200, 10_000])
+    const holds = leases.map(({ lease }) => lease)
+    const body = { ...claimBody('worker-1', 0), holds }
+    assert.equal((await call(server, '/fleet/claim', { body })).status, 200)
+  })
+})
+
+test('values that are nested too deeply are refused with 400, and the campaign continues', async () => {
+  const deep = '['.repeat(20_000) + ']'.repeat(20_000)
+  await withServer({}, async (server) => {
+    const refused = await call(server, '/campaigns', {
+      method: 'POST',
+      text: `{"name":"deep","job":"play","units":1,"input":${deep}}`,
+    })
+    assert.deepEqual([refused.status, refused.body.error?.code], [400, 'bad_request'])
+    const { body: campaign } = await makeCampaign(server)
+    const held = await holdAs(server, 'worker-1')
+    const named = JSON.stringify(held).slice(1, -1)
+    const bad = await call(server, '/fleet/update', {
+      method: 'POST',
+      text: `{${named},"sequence":1,"done":1,"result":${deep}}`,
+    })
+    assert.deepEqual([bad.status, bad.body.error?.code], [400, 'bad_request'])
+    // Nothing of it was counted, the lease is still held, and its next report is durable.
+    assert.equal(await report(server, held, 1), 200)
+    const failed = await call(server, '/fleet/fail', {
+      method: 'POST',
+      text: `{${JSON.stringify(await holdAs(server, 'worker-2')).slice(1, -1)},"stage":"run","message":"x","error":{"name":"E","message":"m","cause":${deep}}}`,
+    })
+    assert.ok(failed.status === 200 || failed.status === 400, String(failed.status))
+    const { body: shown } = await call(server, `/campaigns/${String(campaign['id'])}`)
+    assert.deepEqual([shown['done'], shown['phase']], [1, 'running'])
   })
 })
 

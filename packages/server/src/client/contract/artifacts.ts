@@ -4,6 +4,13 @@ import { closed, contract } from './contract.ts'
 
 const run = Type.String({ minLength: 1, maxLength: 200 })
 const name = Type.String({ minLength: 1, maxLength: 200 })
+/** Control characters would end up in lists and headers. */
+const newName = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  expected: 'a text of 1 to 200 characters without control characters',
+})
 const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 const Artifact = Type.Object({
@@ -18,7 +25,7 @@ const Artifact = Type.Object({
 const upload = {
   epoch: Type.Integer({ minimum: 0 }),
   worker: Type.String({ minLength: 1, maxLength: 100 }),
-  name,
+  name: newName,
   length: Type.Integer({ minimum: 0, description: 'Bytes of the whole artifact.' }),
   sha256,
 }

@@ -32,6 +32,9 @@ const WorkerSchema = Type.Object({
   ),
 })
 
+/** Of a request: a result, or the leases of a worker that has as many as there may be. */
+const mostBytes = 4 * 1_024 * 1_024
+
 const leaseFields = {
   lease: Type.String({ minLength: 3, maxLength: 200 }),
   epoch: Type.Integer({ minimum: 0 }),
@@ -84,6 +87,7 @@ export const fleetClaim = contract({
   summary: 'Asks for work, and waits for it: an offer, or the reason why there is none',
   access: 'worker',
   body: 'json',
+  bodyLimit: mostBytes,
   bodySchema: Type.Object({
     worker: WorkerSchema,
     request: Type.String({
@@ -128,6 +132,7 @@ export const fleetBeat = contract({
   summary: 'Says that leases are being worked on, and how far they are',
   access: 'worker',
   body: 'json',
+  bodyLimit: mostBytes,
   bodySchema: Type.Object({
     worker: leaseFields.worker,
     wait_ms: Type.Optional(
@@ -177,7 +182,7 @@ export const fleetUpdate = contract({
   summary: 'Reports the progress of a lease: cumulative and numbered',
   access: 'worker',
   body: 'json',
-  bodyLimit: 4 * 1_024 * 1_024,
+  bodyLimit: mostBytes,
   bodySchema: Type.Object({
     ...leaseFields,
     sequence: Type.Integer({ minimum: 1 }),
