@@ -32,7 +32,7 @@ const WorkerSchema = Type.Object({
   ),
 })
 
-/** Of a request: a result, or the leases of a worker that has as many as there may be. */
+/** Limit of a request that has a result, or as many leases as a worker may have. */
 const mostBytes = 4 * 1_024 * 1_024
 
 const leaseFields = {
