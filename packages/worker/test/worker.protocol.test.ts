@@ -155,3 +155,71 @@ test('a campaign may have its own times: the server dictates the next beat, and 
   await worker.stop({ deadline: 0 })
   await end
 })
+
+interface OfferedUnits {
+  readonly campaign: string
+  readonly start: number
+  readonly size: number
+}
+
+/** What was offered through the proxy so far, and from now on. */
+function offersOf(proxy: BadProxy): OfferedUnits[] {
+  const offers: OfferedUnits[] = []
+  let last: string | undefined
+  proxy.on('seen', () => {
+    const answer = proxy.answers.get('/fleet/claim')
+    if (answer === undefined || answer === last) return
+    last = answer
+    const { offer } = JSON.parse(answer) as { offer?: { work: OfferedUnits } }
+    if (offer !== undefined) offers.push(offer.work)
+  })
+  return offers
+}
+
+test('near the end a process gets a share of the remaining units, not all, while another one works', async () => {
+  await using server = await startServer({ jobs, port: 0, limits })
+  await using proxy = await new BadProxy(server.url).start()
+  const offers = offersOf(proxy)
+  using _one = startWork(proxy.url)
+  using _two = startWork(proxy.url)
+  await until<Summary>(server, '/fleet/summary', ({ waiting }) => waiting === 2)
+  // Both have a unit, and the report of one of them is on its way until the other one has its next lease.
+  const next = Promise.withResolvers<void>()
+  proxy.trouble('/fleet/update', next.promise)
+  const id = await create(server, { ...match, units: 1_000 })
+  while (offers.length < 3) await once(proxy, 'seen')
+  const [first, second, third] = offers
+  assert.deepEqual([first!.size, second!.size], [1, 1])
+  assert.ok(third!.size > 1 && third!.size <= 499, `${third!.size} of 998 units`)
+  next.resolve()
+  const ended = await until<Campaign>(server, `/campaigns/${id}`, ({ phase }) => phase === 'ended')
+  assert.equal(ended.done, 1_000)
+})
+
+test('a process goes to the campaign without a worker, and stays there while the shares are fair', async () => {
+  await using server = await startServer({ jobs, port: 0, limits })
+  await using proxy = await new BadProxy(server.url).start()
+  const offers = offersOf(proxy)
+  const slow = { job: 'slow', outcomes: ['done'], units: 12, lease_ms: 100 }
+  const ids = [
+    await create(server, { ...slow, name: 'one' }),
+    await create(server, { ...slow, name: 'two' }),
+  ]
+  // The first one stays at work in its campaign: its report is on its way. So the second one goes to the other campaign.
+  const done = Promise.withResolvers<void>()
+  proxy.trouble('/fleet/update', done.promise)
+  using _one = startWork(proxy.url)
+  using _two = startWork(proxy.url)
+  while (offers.length < 6) await once(proxy, 'seen')
+  done.resolve()
+  // A lease has one or two units.
+  const [first, ...others] = offers.slice(0, 6).map(({ campaign }) => campaign)
+  assert.deepEqual(
+    [...new Set(others)],
+    ids.filter((id) => id !== first),
+    JSON.stringify(offers),
+  )
+  for (const id of ids) {
+    await until<Campaign>(server, `/campaigns/${id}`, ({ phase }) => phase === 'ended')
+  }
+})
