@@ -51,6 +51,7 @@ export function readerOfWords(schema: TObject | undefined, what: string): Reader
         if (required.has(name)) throw missing(name, properties[name]!)
         continue
       }
+      if (typeof raw === 'string' && raw.includes('\0')) throw bad(name, 'a text without U+0000')
       const value = convert(raw, properties[name]!)
       if (!checks.get(name)!.Check(value)) throw unexpected(name, properties[name]!)
       read[name] = value

@@ -146,3 +146,8 @@ test('a word of the query that is missing is named as missing', () => {
   const read = readerOfWords(Type.Object({ with: Type.String({ maxLength: 8 }) }), 'The query')
   refuses(() => read({}), /^with: it is missing; expected text of 0 to 8 characters\.$/)
 })
+
+test('a text with U+0000 in an address is refused: no store has one', () => {
+  refuses(() => query({ slot: 'a\0b' }), /^slot: expected a text without U\+0000\.$/)
+  assert.deepEqual(query({ slot: 'knob 7 😀' }), { slot: 'knob 7 😀' })
+})

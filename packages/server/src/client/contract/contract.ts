@@ -85,6 +85,17 @@ export interface Expecting {
 /** Option for objects of requests: a misspelt word is refused, and not ignored. */
 export const closed = { additionalProperties: false } as const
 
+/** Matches texts that every store keeps unchanged: without U+0000 and without half of a surrogate pair. */
+export const storedPattern = '^[^\\0\\uD800-\\uDFFF]*$'
+
+export const storedText = (least: number, most: number) =>
+  Type.String({
+    minLength: least,
+    maxLength: most,
+    pattern: storedPattern,
+    expected: `a text of ${least} to ${most} characters, well-formed and without U+0000`,
+  })
+
 /** Four months: longer waits are mistakes of the unit. */
 const mostMilliseconds = 9_999_999_999
 

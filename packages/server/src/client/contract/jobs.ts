@@ -1,6 +1,6 @@
 /** Routes of served jobs: submit, fetch, cancel, and what operators do with stored results. */
 import { Type, type Static } from 'typebox'
-import { closed, contract, milliseconds } from './contract.ts'
+import { closed, contract, milliseconds, storedPattern } from './contract.ts'
 
 const handle = Type.String({ description: 'From the submit.' })
 const index = (description: string) =>
@@ -208,6 +208,7 @@ export const manageCache = contract({
       handle: Type.Optional(
         Type.String({
           minLength: 1,
+          pattern: storedPattern,
           description: 'Whose results to delete.',
           expected: 'the handle whose results to delete',
         }),

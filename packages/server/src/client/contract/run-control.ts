@@ -1,6 +1,6 @@
 /** Starting and steering runs. */
 import { Type, type Static } from 'typebox'
-import { closed, contract } from './contract.ts'
+import { closed, contract, storedText } from './contract.ts'
 import {
   NodeParams,
   RunOutcomeSchema,
@@ -25,13 +25,7 @@ const GraphListSchema = Type.Object({
 
 export type GraphList = Static<typeof GraphListSchema>
 
-/** No store has texts with U+0000. */
-const key = Type.String({
-  minLength: 1,
-  maxLength: 256,
-  pattern: '^[^\\0]*$',
-  expected: 'a text of 1 to 256 characters without U+0000',
-})
+const key = storedText(1, 256)
 
 const StartBody = Type.Object(
   {
@@ -40,7 +34,7 @@ const StartBody = Type.Object(
     args: Type.Optional(Type.Unknown()),
     /** If two starts have one key, the second attaches to the run of the first. */
     key: Type.Optional(key),
-    title: Type.Optional(Type.String({ maxLength: 256 })),
+    title: Type.Optional(storedText(0, 256)),
     /** Milliseconds since 1970, or a time with a zone (RFC 3339). */
     start_at: Type.Optional(Type.Union([Type.Number(), Type.String({ maxLength: 40 })])),
     /** Starts after this long without another start with this key; the last arguments count. */
@@ -71,7 +65,7 @@ const StartedSchema = Type.Object({
 
 const CancelBody = Type.Object(
   {
-    reason: Type.Optional(Type.String({ maxLength: 1_000 })),
+    reason: Type.Optional(storedText(0, 1_000)),
     /** Also ends running nodes, at once. Otherwise they may finish, and nothing new starts. */
     abort: Type.Optional(Type.Boolean({ default: false })),
   },
