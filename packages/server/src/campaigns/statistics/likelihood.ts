@@ -44,24 +44,68 @@ function withT(seen: Distribution, t: number): Distribution {
   // Starts from the uniform distribution, and usually ends after three or four rounds.
   let likely: Distribution = seen.map(([value]) => [value, 1 / seen.length] as const)
   for (let round = 0; round < 10; round++) {
-    const { mean, variance } = momentsOf(likely)
-    const deviation = Math.sqrt(variance)
-    const shifted = seen.map(
-      ([value, probability]) =>
-        [
-          value - 0.5 - (t * deviation * (1 + ((mean - value) / deviation) ** 2)) / 2,
-          probability,
-        ] as const,
-    )
-    const x = tilt(shifted)
     const before = likely
-    likely = seen.map(
-      ([value, probability], index) => [value, probability / (1 + x * shifted[index]![0])] as const,
-    )
-    const change = likely.map(([, probability], index) => Math.abs(probability - before[index]![1]))
-    if (Math.max(...change) < 1e-9) break
+    likely = nearer(seen, before, t)
+    if (changeOf(before, likely) < 1e-9) break
+  }
+  const isFound = likely.every(([, probability]) => probability > 0) && isNear(tOf(likely), t)
+  return isFound ? likely : withFarT(seen, t)
+}
+
+/** For a strength that is far from what was seen: begins where the strength is right, and goes half of each way. */
+function withFarT(seen: Distribution, t: number): Distribution {
+  const at = (slope: number): Distribution => weighted(seen, slope)
+  let likely = at(findRoot((slope) => tOf(at(slope)) - t, -mostSlope, mostSlope) ?? 0)
+  for (let round = 0; round < 200; round++) {
+    const before = likely
+    const next = nearer(seen, before, t)
+    likely = next.map(([value, p], index) => [value, (p + before[index]![1]) / 2] as const)
+    if (changeOf(before, likely) < 1e-12) break
   }
   return likely
+}
+
+/** Beyond it one value has all of the weight. */
+const mostSlope = 200
+
+/** What was seen, with weights that grow with the value. */
+function weighted(seen: Distribution, slope: number): Distribution {
+  const most = Math.max(...seen.map(([value]) => slope * value))
+  const weights = seen.map(([value, probability]) => probability * Math.exp(slope * value - most))
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  return seen.map(([value], index) => [value, weights[index]! / sum] as const)
+}
+
+/** One round: the condition, made linear around a distribution, leads to the next one. */
+function nearer(seen: Distribution, likely: Distribution, t: number): Distribution {
+  const { mean, variance } = momentsOf(likely)
+  const deviation = Math.sqrt(variance)
+  const shifted = seen.map(
+    ([value, probability]) =>
+      [
+        value - 0.5 - (t * deviation * (1 + ((mean - value) / deviation) ** 2)) / 2,
+        probability,
+      ] as const,
+  )
+  const x = tilt(shifted)
+  return seen.map(
+    ([value, probability], index) => [value, probability / (1 + x * shifted[index]![0])] as const,
+  )
+}
+
+function changeOf(before: Distribution, after: Distribution): number {
+  return Math.max(
+    ...after.map(([, probability], index) => Math.abs(probability - before[index]![1])),
+  )
+}
+
+function tOf(distribution: Distribution): number {
+  const { mean, variance } = momentsOf(distribution)
+  return (mean - 0.5) / Math.sqrt(variance)
+}
+
+function isNear(found: number, t: number): boolean {
+  return Math.abs(found - t) < 1e-6
 }
 
 /** The root of Σ p a / (1 + x a) = 0 between −1/max(a) and −1/min(a). */

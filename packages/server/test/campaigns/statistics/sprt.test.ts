@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { estimateBayesSprt } from '../../../src/campaigns/statistics/bayes-elo.ts'
-import { estimateElo, plainInterval } from '../../../src/campaigns/statistics/elo.ts'
+import { estimateElo, plainInterval, type Counts } from '../../../src/campaigns/statistics/elo.ts'
 import { logLikelihoodRatio } from '../../../src/campaigns/statistics/likelihood.ts'
 import {
   estimateSprt,
@@ -135,5 +135,22 @@ test('zero counts, a single game and no game do not throw', () => {
       assert.ok(Number.isFinite(found.llr) && Number.isFinite(found.elo), counts.join(' '))
     }
     assert.ok(Number.isFinite(estimateElo(counts).elo))
+  }
+})
+
+test('hypotheses that are far apart have a ratio too, and it points to the nearer one', () => {
+  const far: readonly (readonly [counts: Counts, elo0: number, elo1: number])[] = [
+    [[10, 20, 10], 0, 600],
+    [[100, 200, 300, 200, 100], 0, 400],
+    [[100, 200, 300, 200, 100], 0, 1_000],
+    [[1, 0, 0], 0, 1_000],
+    [[2 ** 32, 2 ** 32, 2 ** 32, 2 ** 32, 2 ** 32], 0, 1_000],
+  ]
+  for (const [counts, elo0, elo1] of far) {
+    const text = `${counts.join(' ')}: ${elo0} to ${elo1}`
+    const ratio = logLikelihoodRatio(counts, elo0, elo1, 'normalized')
+    assert.ok(ratio < 0 && Number.isFinite(ratio), `${text}: ${ratio}`)
+    const turned = logLikelihoodRatio(counts.toReversed(), -elo1, -elo0, 'normalized')
+    assert.ok(Math.abs(ratio + turned) <= 1e-6 * Math.abs(ratio), `${text}: ${ratio}, ${turned}`)
   }
 })
