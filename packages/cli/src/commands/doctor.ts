@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp, exitCodes } from '../exit-codes.ts'
-import { parseJournal } from '../arguments/journal-address.ts'
+import { parseStored } from '../arguments/journal-address.ts'
 
 interface DoctorFlags {
   readonly json?: boolean
@@ -16,13 +16,13 @@ export function doctorCommand(): Command {
       new Option(
         '-j, --journal <where>',
         'also look into this journal: sqlite:FILE or postgres://HOST/DATABASE',
-      ).argParser(parseJournal),
+      ).argParser(parseStored),
     )
     .addOption(
       new Option(
         '--store <where>',
         'also check this store, as `heddle serve --store` would use it: sqlite:FILE or postgres://HOST/DATABASE',
-      ).argParser(parseJournal),
+      ).argParser(parseStored),
     )
     .option('--json', 'one JSON object: { ok, checks: [{ name, ok, found, help }] }')
     .addHelpText(

@@ -6,7 +6,7 @@ import { parsePoint } from '../runs/point.ts'
 import type { Point } from '@heddle/core/lowlevel'
 import { parseAge } from '../arguments/duration.ts'
 import { parseSize } from '../arguments/size.ts'
-import { parseJournal } from '../arguments/journal-address.ts'
+import { parseStored } from '../arguments/journal-address.ts'
 import { parseCount } from '../arguments/whole-number.ts'
 
 interface CommonFlags {
@@ -21,7 +21,7 @@ function withCommon(command: Command, json: string): Command {
     '-j, --journal <where>',
     'sqlite:FILE or postgres://HOST/DATABASE (default: sqlite:.heddle/runs.db)',
   )
-  return withOutput(command.addOption(journal.argParser(parseJournal)), json)
+  return withOutput(command.addOption(journal.argParser(parseStored)), json)
 }
 
 function withOutput(command: Command, json: string): Command {

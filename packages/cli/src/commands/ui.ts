@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { parseWhole } from '../arguments/whole-number.ts'
 import { exitCodeHelp } from '../exit-codes.ts'
-import { parseJournal } from '../arguments/journal-address.ts'
+import { parseStored } from '../arguments/journal-address.ts'
 import { defaults } from '../serve/serve-settings.ts'
 
 interface UiFlags {
@@ -18,7 +18,7 @@ export function uiCommand(): Command {
     .argument(
       '[journal]',
       'sqlite:FILE or postgres://HOST/DATABASE (default: sqlite:.heddle/runs.db)',
-      parseJournal,
+      parseStored,
     )
     .option('--host <address>', 'the address to listen on', defaults.host)
     .addOption(

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
-import { parseJournal } from '../arguments/journal-address.ts'
+import { parseStored } from '../arguments/journal-address.ts'
 import type { UserRole } from '../users/user-actions.ts'
 
 interface CommonFlags {
@@ -15,7 +15,7 @@ export function withStore(command: Command, json: string): Command {
       new Option(
         '--store <where>',
         'sqlite:FILE or postgres://HOST/DATABASE (default: sqlite:.heddle/serve.db)',
-      ).argParser(parseJournal),
+      ).argParser(parseStored),
     )
     .option('--json', json)
 }

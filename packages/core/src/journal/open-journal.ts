@@ -20,6 +20,9 @@ export interface OpenJournalOptions {
 const supported =
   'memory, sqlite:FILE, postgres://HOST/DATABASE, or the path of a file that ends in .db or .sqlite'
 
+/** What one process has in memory cannot be read by another one. */
+const readable = 'a journal that another process can read: sqlite:FILE or postgres://HOST/DATABASE'
+
 const optionNames = {
   readOnly: 1,
   durability: 1,
@@ -52,7 +55,14 @@ export async function openJournal(
     throw new HeddleError('HDL_BAD_OPTION', { option: 'durability', value: durability, expected })
   }
   const limits = retryOf(retry)
-  if (address === 'memory' && !readOnly) {
+  if (address === 'memory') {
+    if (readOnly) {
+      throw new HeddleError('HDL_BAD_OPTION', {
+        option: 'journal',
+        value: address,
+        expected: readable,
+      })
+    }
     const { MemoryJournal } = await import('./memory/memory-journal.ts')
     return new MemoryJournal(kernel)
   }

@@ -34,7 +34,11 @@ test('unknown addresses are refused with the supported ones', async () => {
     assert.doesNotMatch(inspect(error), /secret/)
     return /postgre:\/\/me@host\/db/.test(error.message)
   })
-  await assert.rejects(openJournal('memory', { readOnly: true }), { code: 'HDL_BAD_OPTION' })
+  await assert.rejects(openJournal('memory', { readOnly: true }), {
+    code: 'HDL_BAD_OPTION',
+    message:
+      /is "memory", expected a journal that another process can read: sqlite:FILE or postgres/,
+  })
   const durability = 'maybe' as never
   await assert.rejects(openJournal('memory', { durability }), { code: 'HDL_BAD_OPTION' })
 })
