@@ -20,6 +20,7 @@ export { kernelOf, systemKernel, type Kernel } from './kernel/kernel.ts'
 export { LinkedList, type ListItem } from './kernel/linked-list.ts'
 export { Patience } from './kernel/patience.ts'
 export { Life, type ServiceState, type StopOptions } from './kernel/service.ts'
+export { mostInterruptions } from './kernel/most-interruptions.ts'
 export { endsBefore, pauseFor, waitFor } from './kernel/wait-for.ts'
 export { suggest } from './kernel/suggest.ts'
 export type { WaitOptions } from './kernel/waiters.ts'
@@ -146,6 +147,7 @@ export type {
 } from './journal/journal.ts'
 export { copyRuns, type CopyReport } from './journal/copy-runs.ts'
 export { openJournal } from './journal/open-journal.ts'
+export { isHeld } from './journal/states.ts'
 export { hasWorkLeft, outcomeOf, type RunOutcome } from './journal/run-outcome.ts'
 export { newRunId } from './journal/run-id.ts'
 
@@ -181,7 +183,7 @@ export {
   type TableRow,
   type Tables,
 } from './store/tables.ts'
-export { withoutPasswords } from './store/postgres/address.ts'
+export { isPostgresAddress, withoutPasswords } from './store/postgres/address.ts'
 export { commandLine, quoteWord } from './journal/command-line.ts'
 export { examinePostgres, type PostgresReport } from './store/postgres/examine.ts'
 

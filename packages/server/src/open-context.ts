@@ -10,6 +10,7 @@ import {
   Shards,
   ThreadPool,
   holdLock,
+  isPostgresAddress,
   loopPlace,
   newRunId,
   openArtifacts,
@@ -139,7 +140,7 @@ const nothingOwn = { cache: undefined, lock: undefined, isShared: false } as con
 function storeOf(store: string): StorePlaces {
   const none = { cache: undefined, lock: undefined }
   if (store === 'memory') return { journal: store, ...none, isShared: false }
-  if (/^postgres(ql)?:/.test(store)) return { journal: store, ...none, isShared: true }
+  if (isPostgresAddress(store)) return { journal: store, ...none, isShared: true }
   const [, file] = /^sqlite:(.+)$/.exec(store) ?? []
   if (file === undefined) {
     throw new HeddleError('HDL_BAD_OPTION', {

@@ -1,4 +1,4 @@
-import { systemKernel } from '@heddle/core/lowlevel'
+import { isPostgresAddress, systemKernel } from '@heddle/core/lowlevel'
 import { Output } from '../output/output.ts'
 import { paint, span, type Line } from '../text/line.ts'
 import { printable } from '../text/terminal-text.ts'
@@ -69,7 +69,7 @@ export async function examine({ json, places }: ExamineOptions): Promise<boolean
 
 /** A database that has no tables yet is fine: `heddle run` and `heddle serve` make them. */
 async function checkWhere(place: string): Promise<Check[]> {
-  if (!/^postgres(ql)?:/.test(place)) return [await checkJournal(place)]
+  if (!isPostgresAddress(place)) return [await checkJournal(place)]
   return checkPostgres(place)
 }
 

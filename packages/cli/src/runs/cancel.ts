@@ -1,10 +1,11 @@
 /** `heddle runs cancel`: asks the process that runs a run to cancel it. */
-import { outcomeOf } from '@heddle/core/lowlevel'
+import { isHeld, outcomeOf } from '@heddle/core/lowlevel'
 import os from 'node:os'
 import { HeddleError } from '@heddle/core'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { span } from '../text/line.ts'
 import { findNamedRun } from '../journal/find-named-run.ts'
+import { endOf } from './outcome-text.ts'
 import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 
 export interface CancelSettings extends JournalCommandSettings {
@@ -23,8 +24,8 @@ export function cancelRun(settings: CancelSettings): Promise<void> {
       }
       const run = await findNamedRun(journal, settings.run)
       const { id, pid, host } = run
-      if (!['idle', 'running', 'paused', 'draining'].includes(run.state)) {
-        const text = `Run ${id} is not running: it is ${outcomeOf(run)}.`
+      if (!isHeld(run.state)) {
+        const text = `Run ${id} is not running: it ${endOf(outcomeOf(run))}.`
         if (json) surface.answer({ ok: false, run: id, state: run.state })
         else surface.printLines([[span(text)]])
         return exitCodes.failed

@@ -1,6 +1,11 @@
 /** `heddle runs copy`: takes runs of one journal over into another. */
 import { HeddleError } from '@heddle/core'
-import { copyRuns as copy, openJournal, type CopyReport } from '@heddle/core/lowlevel'
+import {
+  copyRuns as copy,
+  isPostgresAddress,
+  openJournal,
+  type CopyReport,
+} from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { shortenPaths } from '../output/gap.ts'
 import { formatBytes, plural } from '../text/format.ts'
@@ -20,7 +25,7 @@ export function copyRuns({ from, to, ...settings }: CopySettings): Promise<void>
   return withJournal({ ...settings, journal: from }, async (surface): Promise<ExitCode> => {
     const { json, address } = surface
     // Before it is opened: that would make the file.
-    if (!/^postgres(ql)?:/.test(to)) {
+    if (!isPostgresAddress(to)) {
       const expected = 'postgres://HOST/DATABASE: runs are copied to PostgreSQL only'
       throw new HeddleError('HDL_BAD_OPTION', { option: 'to', value: to, expected })
     }

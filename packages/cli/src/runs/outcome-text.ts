@@ -19,6 +19,12 @@ export const stateChoices = [
 
 export type StateChoice = (typeof stateChoices)[number]
 
+/** Of a run that no process runs: "has succeeded", "was interrupted". */
+export function endOf(outcome: RunOutcome): string {
+  const isPassive = outcome === 'cancelled' || outcome === 'interrupted'
+  return `${isPassive ? 'was' : 'has'} ${outcome}`
+}
+
 export function outcomeSymbol(outcome: RunOutcome, { states, warning }: Symbols): string {
   switch (outcome) {
     case 'interrupted':

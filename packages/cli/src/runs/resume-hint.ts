@@ -1,10 +1,9 @@
-import { quoteWord, type RunSummary } from '@heddle/core/lowlevel'
+import { isPostgresAddress, quoteWord, type RunSummary } from '@heddle/core/lowlevel'
 
 const runId = String.raw`\d{8}-\d{6}-\w+`
 /** The run that it made is resumed, and not made once more. */
 const ownFrom = /\s--from[= ](?:(?!\s--?\w).)+/g
 const ownJournal = /\s(?:--journal|-j)[= ]('[^']*'|\S+)/
-const onPostgres = /^postgres(ql)?:/
 const ownResume = new RegExp(`\\s--resume(?:[= ]${runId})?(?=\\s|$)`, 'g')
 
 /**
@@ -34,6 +33,6 @@ export function resumeHint(
 /** A run that was copied to PostgreSQL is resumed there, and not in the file that its command names. */
 function inJournal(command: string, address: string): string {
   const [, named = ''] = ownJournal.exec(command) ?? []
-  if (!onPostgres.test(address) || onPostgres.test(named)) return command
+  if (!isPostgresAddress(address) || isPostgresAddress(named)) return command
   return `${command.replace(ownJournal, '')} --journal ${quoteWord(address)}`
 }

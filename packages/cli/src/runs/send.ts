@@ -6,6 +6,7 @@ import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { span } from '../text/line.ts'
 import { printable } from '../text/terminal-text.ts'
 import { findNamedRun } from '../journal/find-named-run.ts'
+import { endOf } from './outcome-text.ts'
 import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 import { listNames, signalsOf } from './waits.ts'
 
@@ -31,9 +32,7 @@ export function sendSignal(settings: SendSettings): Promise<void> {
       const run = await findNamedRun(journal, settings.run)
       const { id } = run
       if (run.state === 'finished' || run.state === 'cancelled') {
-        const outcome = outcomeOf(run)
-        const ended = `${outcome === 'cancelled' ? 'was' : 'has'} ${outcome}`
-        const text = `Run ${id} takes no signals any more: it ${ended}.`
+        const text = `Run ${id} takes no signals any more: it ${endOf(outcomeOf(run))}.`
         if (json) surface.answer({ ok: false, run: id, state: run.state })
         else surface.printLines([[span(text)]])
         return exitCodes.failed

@@ -276,7 +276,7 @@ export interface RunListOptions {
   readonly most?: number
 }
 
-/** Newest first. */
+/** Some of the runs of a list, newest first. */
 export interface RunListPage {
   readonly runs: readonly RunListEntry[]
   /** Where the next page begins; undefined when there is none. A page may be short and have a next one. */
@@ -430,7 +430,7 @@ export interface Journal extends RunningService, AsyncDisposable {
    * it is being written.
    */
   resumeRun(id: string, by: RunHolder): Promise<RunWriter>
-  /** Newest first. At most 1,000 when there is no limit. */
+  /** The runs, newest first. At most 1,000 when there is no limit. */
   runs(options?: {
     readonly state?: JournaledState
     /** Only the run that has this key. */

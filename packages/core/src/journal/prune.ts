@@ -3,6 +3,7 @@ import { HeddleError } from '../errors.ts'
 import { throwIfAborted } from '../kernel/abort.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { checkCount, checkMoment, checkOptions, type OptionNames } from '../kernel/check.ts'
+import { pauseFor } from '../kernel/wait-for.ts'
 import type { PruneOptions, RunSummary } from './journal.ts'
 import { isEnd } from './states.ts'
 
@@ -116,7 +117,6 @@ export function outcomesBefore({ before }: PruneOptions, runs: readonly RunSumma
 export async function inTurnWithWriters<T>(clock: Clock, slice: () => Promise<T>): Promise<T> {
   const start = clock.now()
   const answer = await slice()
-  const rest = 5 * (clock.now() - start)
-  await new Promise<void>((resolve) => void clock.setTimer(rest, resolve))
+  await pauseFor(5 * (clock.now() - start), clock)
   return answer
 }

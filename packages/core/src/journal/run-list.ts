@@ -15,7 +15,7 @@ import type {
   RunSummary,
 } from './journal.ts'
 import { outcomeOf, type RunOutcome } from './run-outcome.ts'
-import { isEnd } from './states.ts'
+import { isEnd, storedRunStates } from './states.ts'
 import type { RunState } from '../scheduler/events.ts'
 
 /** Runs that a page reads by default: some 20 ms in the reading thread. */
@@ -107,9 +107,7 @@ export function storedStatesOf(
   return [...states]
 }
 
-const openStates = (['idle', 'running', 'paused', 'draining'] as const).filter(
-  (state) => !isEnd(state),
-)
+const openStates = storedRunStates.filter((state) => state !== 'finished' && state !== 'cancelled')
 
 /** The labels among the options of a run. */
 export function labelsOf(options: unknown): Readonly<Record<string, string>> {

@@ -50,7 +50,10 @@ export async function endsBefore(
  *
  * *Cancellation*: resolves early.
  */
-export function pauseFor(milliseconds: number, clock: Clock, signal: AbortSignal): Promise<void> {
+export function pauseFor(milliseconds: number, clock: Clock, signal?: AbortSignal): Promise<void> {
+  if (signal === undefined) {
+    return new Promise((resolve) => void clock.setTimer(milliseconds, resolve))
+  }
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const timer = clock.setTimer(milliseconds, () => {

@@ -20,6 +20,7 @@ import type {
   RunHolder,
   RunSnapshot,
 } from '../journal/journal.ts'
+import { isHeld } from '../journal/states.ts'
 import type { TimedNode } from '../scheduler/recorded-times.ts'
 
 export type AttemptOutcome =
@@ -172,7 +173,7 @@ class RecordBuilder {
 
   /** `now`: the requested moment, if the run was going on then. */
   finish(snapshot: RunSnapshot, rows: RunRecord['rows'], now: number): RunRecord {
-    const isLive = ['idle', 'running', 'paused', 'draining'].includes(snapshot.state)
+    const isLive = isHeld(snapshot.state)
     const until = isLive ? Math.max(now, this.#lastAt) : this.#lastAt
     const session = this.#sessions.at(-1)
     if (session !== undefined && isLive) session.endedAt = until

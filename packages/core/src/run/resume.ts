@@ -30,11 +30,11 @@ import type {
   RunWriter,
 } from '../journal/journal.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { mostInterruptions } from '../kernel/most-interruptions.ts'
 import { Slices } from '../kernel/slices.ts'
 import { compareGraphs, isSameHeader, type GraphDifference } from './compare-graphs.ts'
 import { GraphChanges, graphChanged, writeChanges } from './graph-changes.ts'
 import { NodePast, nodesByName, type EndedNode } from './node-past.ts'
-import { mostInterruptions } from './starts.ts'
 import { ValidParts } from './valid-parts.ts'
 
 /** The state from which a resumed run starts. */

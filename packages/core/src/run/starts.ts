@@ -12,11 +12,9 @@
 import type { RunnerContext } from '../attempts/attempt.ts'
 import { final } from '../attempts/retry.ts'
 import { HeddleError, readField, reasonError, type ErrorCode } from '../errors.ts'
+import { mostInterruptions } from '../kernel/most-interruptions.ts'
 import type { RunWriter } from '../journal/journal.ts'
 import { isErrorObject } from './error-record.ts'
-
-/** How often the process may end while a node, an element or a step runs, before that is set aside. */
-export const mostInterruptions = 3
 
 /**
  * Calls the job of a node, an element or a step that was running this many times when the process ended.

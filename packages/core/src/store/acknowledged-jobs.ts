@@ -31,6 +31,7 @@ import {
   type ServiceState,
   type StopOptions,
 } from '../kernel/service.ts'
+import { mostInterruptions } from '../kernel/most-interruptions.ts'
 import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { openScope, type Scope } from '../sync/scope.ts'
 import type { Committer } from './committer.ts'
@@ -133,9 +134,6 @@ const optionNames = {
 
 export type Acknowledgement = 'acknowledged' | 'attached'
 
-/** A job that was interrupted this often is set aside. */
-const mostInterruptions = 3
-
 /** Milliseconds before a read of the database is tried again. */
 const readAgainAfter = 500
 
@@ -211,7 +209,7 @@ export class AcknowledgedJobs implements RunningService {
   #isCrashing = false
   /** Jobs that were interrupted, in the order in which they run (A5). */
   readonly #suspects = new Map<Entry, ShardJobs>()
-  /** The one that runs. */
+  /** The suspect whose code runs now. */
   #suspect: Entry | undefined
   readonly #readers: WaiterList<void>
 

@@ -22,6 +22,7 @@ import { HeddleError, isError } from '@heddle/core'
 import {
   AcknowledgedJobs,
   describe,
+  mostInterruptions,
   newRunId,
   shardCount,
   shardOf,
@@ -202,7 +203,8 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
         const handle = work.handle + separator + found.runId
         const request = { handle, job: work.job, version: work.version, input: inputOf(work) }
         // Earlier versions set work aside after five crashes: work with fewer is tried once more.
-        await this.acknowledged.acknowledge(request, crashes >= 5 ? 3 : Math.min(crashes, 2))
+        const most = crashes >= 5 ? mostInterruptions : mostInterruptions - 1
+        await this.acknowledged.acknowledge(request, Math.min(crashes, most))
         await earlier.end(found)
       }),
     )

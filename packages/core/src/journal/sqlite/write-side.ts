@@ -19,6 +19,7 @@ import { type HeddleError } from '../../errors.ts'
 import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
 import type { Clock, Timer } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
+import { pauseFor } from '../../kernel/wait-for.ts'
 import { threadFile } from '../../kernel/thread-file.ts'
 import { HostLink } from '../../sqlite/host-link.ts'
 import type { StoreChange, StoreQuestion } from '../../store/sqlite/store-messages.ts'
@@ -199,7 +200,7 @@ export class WriteSide {
         }
         this.#addTrouble(cause, failure)
       }
-      await new Promise<void>((resume) => this.#clock.setTimer(this.#retryEvery, resume))
+      await pauseFor(this.#retryEvery, this.#clock)
       if (this.outbox.failure !== undefined) throw this.outbox.failure
     }
   }
@@ -387,7 +388,7 @@ async function lockForOpening({ file, kernel }: WriteSideOptions): Promise<HeldL
     } catch (error) {
       if ((error as HeddleError).code !== 'HDL_LOCKED' || waited >= openingLimit) throw error
     }
-    await new Promise<void>((resume) => clock.setTimer(openingStep, resume))
+    await pauseFor(openingStep, clock)
   }
 }
 

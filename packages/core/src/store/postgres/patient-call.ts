@@ -1,5 +1,6 @@
 import { isError, type HeddleError } from '../../errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { pauseFor } from '../../kernel/wait-for.ts'
 import { isRefused, type Link } from './database-link.ts'
 
 /** Milliseconds; doubled with each failure. */
@@ -43,7 +44,7 @@ export async function callPatiently<Row extends unknown[]>(
     } catch (error) {
       if (!isPassing(error) || clock.now() >= giveUpAt) throw error
       if (pause === firstPause) onTrouble?.(error)
-      await new Promise<void>((resolve) => void clock.setTimer(pause, resolve))
+      await pauseFor(pause, clock)
     }
   }
 }

@@ -276,11 +276,11 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
   async #call<T>(link: Link, name: string, parameters: readonly unknown[]): Promise<T> {
     const places = parameters.map((_, index) => `$${index + 1}`).join(', ')
     const statement = `SELECT ${this.#address.schema}.${name}(${places})`
-    const [row] = await link.call<[T]>(`carry out ${name}`, statement, parameters)
+    const [row] = await link.call<[T]>(`answer the call ${name}`, statement, parameters)
     if (row !== undefined) return row[0]
     throw new HeddleError('HDL_STORE_FAILED', {
       store: this.#address.shown,
-      action: `carry out ${name}`,
+      action: `answer the call ${name}`,
       cause: 'it returned nothing',
     })
   }

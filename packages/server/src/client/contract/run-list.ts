@@ -39,7 +39,7 @@ const ListQuery = Type.Object(
   closed,
 )
 
-/** Newest first. */
+/** A page of runs, newest first. */
 const RunPageSchema = Type.Object({
   runs: Type.Array(RunSummarySchema),
   /**
