@@ -23,6 +23,11 @@ export function parseDuration(text: string): number {
   )
 }
 
+/** Like {@link parseDuration}, or `0`. */
+export function parsePatience(text: string): number {
+  return text === '0' ? 0 : parseDuration(text)
+}
+
 /**
  * Like {@link parseDuration}, but the unit is required: `--older-than 30` must not mean 30
  * milliseconds.

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { exitCodeHelp } from '../exit-codes.ts'
 import type { CommandContext } from '../command-table.ts'
 import { graphFormats, type GraphFormat } from '../run/draw-graph.ts'
-import { parseDuration } from '../arguments/duration.ts'
+import { parseDuration, parsePatience } from '../arguments/duration.ts'
 import { parseSize } from '../arguments/size.ts'
 import { parseJournal } from '../arguments/journal-address.ts'
 import { parseCount, parseWhole } from '../arguments/whole-number.ts'
@@ -22,6 +22,7 @@ interface RunFlags {
   readonly from?: string
   readonly threads?: number
   readonly threadMemory?: number
+  readonly journalRetry?: number
   readonly ui?: boolean
   readonly uiPort?: number
   readonly allowChanges?: boolean
@@ -50,6 +51,12 @@ export function runCommand({ rest }: CommandContext): Command {
         '-j, --journal <where>',
         'sqlite:FILE, postgres://HOST/DATABASE or memory (default: sqlite:.heddle/runs.db)',
       ).argParser(parseJournal),
+    )
+    .addOption(
+      new Option(
+        '--journal-retry <ms>',
+        'how long a failed write of the journal is tried again before the run ends; also 5min, 0 (default: 30s)',
+      ).argParser(parsePatience),
     )
     .option(
       '--key <key>',
@@ -150,6 +157,7 @@ export function runCommand({ rest }: CommandContext): Command {
         retries: flags.retries,
         timeout: flags.timeout,
         journal: flags.journal,
+        journalRetry: flags.journalRetry,
         key: flags.key,
         resume,
         from: flags.from,

@@ -22,6 +22,7 @@ import {
 } from '@heddle/core'
 import {
   criticalPathOf,
+  isHeld,
   LoopWatch,
   readRecord,
   systemKernel,
@@ -73,8 +74,7 @@ export async function executeRun(settings: RunSettings): Promise<void> {
 /** Says so when another process is at it: until it has ended there is nothing else to see. */
 async function announceWait(journal: Journal, key: string, reporter: Reporter): Promise<void> {
   const [found] = await journal.runs({ key, limit: 1 })
-  if (found === undefined || !['idle', 'running', 'paused', 'draining'].includes(found.state))
-    return
+  if (found === undefined || !isHeld(found.state)) return
   const { id, pid, host } = found
   reporter.notice(`waiting for run ${id} with the key "${key}", which pid ${pid} on ${host} runs`)
 }
@@ -153,7 +153,7 @@ class RunExecution {
   }
 
   async #runToEnd(): Promise<GraphResult> {
-    const { file, args, only, allowChanges, resume, ui } = this.#settings
+    const { file, args, only, allowChanges, resume, ui, journalRetry: retryFor } = this.#settings
     const loaded = await loadGraph(file, args)
     this.#graph = loaded.graph
     const graph = only === undefined ? loaded.graph : loaded.graph.only(only)
@@ -174,7 +174,10 @@ class RunExecution {
     this.#title = title
     this.#watch.onGap((gap) => this.#onGap(gap))
     const watching = this.#startWatch()
-    await using journal = await openRunJournal(where, journalRetry)
+    await using journal = await openRunJournal(where, {
+      ...journalRetry,
+      ...(retryFor !== undefined && { for: retryFor }),
+    })
     this.#journal = shortenPaths(journal.address)
     await using dashboard = ui === undefined ? undefined : await openDashboard(journal, ui.port)
     const durations = await earlierDurations(journal, title)

@@ -41,13 +41,15 @@ function retryWords(run: string, { journal = defaultJournal, retried }: RunSetti
  * module.
  */
 export function runWords(settings: RunSettings): string[] {
-  const { file, journal = defaultJournal, title, only = [], threads, threadMemory } = settings
+  const { file, journal = defaultJournal, journalRetry, title, only = [] } = settings
+  const { threads, threadMemory } = settings
   const words = ['run', file]
   for (const name of ['concurrency', 'retries', 'timeout'] as const) {
     if (settings[name] !== undefined) words.push(`--${name}`, String(settings[name]))
   }
   if (threads !== undefined) words.push('--threads', String(threads))
   if (threadMemory !== undefined) words.push('--thread-memory', formatSize(threadMemory))
+  if (journalRetry !== undefined) words.push('--journal-retry', String(journalRetry))
   if (title !== undefined) words.push('--title', title)
   // A terminal keeps its text: the password comes from PGPASSWORD or ~/.pgpass, or is typed again.
   if (journal !== defaultJournal) words.push('--journal', withoutPasswords(journal))

@@ -13,6 +13,8 @@ export interface RunSettings {
   /** Milliseconds per attempt. */
   readonly timeout: number | undefined
   readonly journal: string | undefined
+  /** Milliseconds for which a failed write of the journal is tried again. */
+  readonly journalRetry: number | undefined
   /** Nodes to run, with everything that they depend on; all when undefined. */
   readonly only: readonly string[] | undefined
   /** The name of this piece of work. */

@@ -52,6 +52,7 @@ export function runSettings(run: RunSnapshot, settings: RetrySettings): RunSetti
     from,
     threads: numberOf(count),
     threadMemory: numberOf(memory),
+    journalRetry: undefined,
     ui: undefined,
     allowChanges,
     json,

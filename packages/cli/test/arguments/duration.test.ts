@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseAge, parseDuration } from '../../src/arguments/duration.ts'
+import { parseAge, parseDuration, parsePatience } from '../../src/arguments/duration.ts'
 
 test('durations are parsed with and without a unit', () => {
   assert.deepEqual(
@@ -9,6 +9,11 @@ test('durations are parsed with and without a unit', () => {
   )
   for (const text of ['0', '0s', '-5', '5 parsecs', '', 's', '1e3', '5m'])
     assert.throws(() => parseDuration(text), /milliseconds above 0.*90s, 5min/, text)
+})
+
+test('a time to wait is a duration or 0', () => {
+  assert.deepEqual(['0', '500', '5min', 'Infinity'].map(parsePatience), [0, 500, 300_000, Infinity])
+  assert.throws(() => parsePatience('0s'), /milliseconds above 0/)
 })
 
 test('an age is a duration that is typed with a unit', () => {

@@ -15,9 +15,10 @@ async function runAndChange(
   cwd: string,
   how: string,
   place: string,
+  more: readonly string[] = [],
 ): Promise<{ code: number | string; output: string }> {
   const file = path.join(cwd, 'runs.db')
-  const args = ['run', fixture('loses-journal.ts'), '--journal', `sqlite:${file}`]
+  const args = ['run', fixture('loses-journal.ts'), '--journal', `sqlite:${file}`, ...more]
   const { code, stdout, stderr } = await runProgram(args, {
     cwd,
     env: { JOURNAL_FILE: file, CHANGE: how, PLACE: place },
@@ -57,4 +58,14 @@ test('a journal that stays where it is ends with success', async (t) => {
   const { code, output } = await runAndChange(folderFor(t), 'nothing', 'early')
   assert.equal(code, 0, output)
   assert.match(output, /✓ .*3 succeeded/)
+})
+
+test('--journal-retry 0 ends the run at the first write that fails', async (t) => {
+  const { code, output } = await runAndChange(folderFor(t), 'writes fail', 'early', [
+    '--journal-retry',
+    '0',
+  ])
+  assert.equal(code, 1, output)
+  assert.match(output, /could not be written: refused by a test/)
+  assert.doesNotMatch(output, /paused until the journal can be written/)
 })

@@ -68,7 +68,7 @@ test('a key whose run has failed gives its exit code; one cancelled from outside
   assert.equal(again.code, 130)
   assert.equal(answerOf(again.stdout).ok, false)
   const late = await runProgram(['runs', 'cancel', 'last'], options)
-  assert.deepEqual([late.code, /is not running: it is cancelled/.test(late.stdout)], [1, true])
+  assert.deepEqual([late.code, /is not running: it was cancelled/.test(late.stdout)], [1, true])
   using resumed = new Program([...args, '--resume', '--', 'a', 'b:a'], options)
   await stage.started('b')
   await stage.finish('b')

@@ -76,7 +76,10 @@ test('the first job of a run is blamed too when it blocks the loop', async () =>
   const args = ['run', fixture('blocks-first.ts'), '--journal', 'memory']
   const { code, stdout } = await runProgram(args, { cwd: folder })
   assert.equal(code, 0)
-  assert.match(stdout, /event loop +stood still for [\d.]+ m?s: job "first" at .*blocks-first\.ts:\d+/)
+  assert.match(
+    stdout,
+    /event loop +stood still for [\d.]+ m?s: job "first" at .*blocks-first\.ts:\d+/,
+  )
 })
 
 test('--only and --resume in front of the file do not take it for a node or a run', async () => {

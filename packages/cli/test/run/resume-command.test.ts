@@ -17,6 +17,7 @@ const settings: RunSettings = {
   from: undefined,
   threads: undefined,
   threadMemory: undefined,
+  journalRetry: undefined,
   ui: undefined,
   allowChanges: false,
   json: false,
