@@ -46,7 +46,7 @@ class FrontDoor implements Disposable {
     for (const socket of [from, to]) {
       this.#sockets.add(socket)
       socket.on('error', () => undefined)
-      socket.on('close', () => void this.#close(from, to))
+      socket.on('close', () => this.#close(from, to))
     }
     from.pipe(to).pipe(from)
   }
@@ -94,10 +94,11 @@ test('C6: servers reach each other at --advertise, with the secret of --cluster-
 test('--advertise without a secret is refused, and so is a file that holds none', async () => {
   await using stage = await Stage.open()
   writeFileSync(path.join(stage.folder, 'short'), 'x')
-  const words = ['serve', '--jobs', fixture('served.ts'), '--port', '0', '--store', 'memory']
+  const words = ['serve', '--jobs', fixture('served.ts'), '--port', '0']
+  const store = ['--store', postgres.address]
   const advertise = ['--advertise', 'http://10.0.0.5:4500']
   for (const more of [[], ['--cluster-secret-file', 'none'], ['--cluster-secret-file', 'short']]) {
-    const { code, stderr } = await runProgram([...words, ...advertise, ...more], {
+    const { code, stderr } = await runProgram([...words, ...store, ...advertise, ...more], {
       cwd: stage.folder,
     })
     assert.equal(code, 2, stderr)

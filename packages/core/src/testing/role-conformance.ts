@@ -39,22 +39,22 @@ export function roleConformance(
 class StoresUnderTest implements StoreUnderTest {
   readonly #address: string
   readonly #tables: readonly AnyTable[]
-  readonly #opened: OpenStore[] = []
+  readonly #opened: Promise<OpenStore>[] = []
 
   constructor(address: string, tables: readonly AnyTable[]) {
     this.#address = address
     this.#tables = tables
   }
 
-  async connect(tables: readonly AnyTable[] = this.#tables): Promise<OpenStore> {
+  connect(tables: readonly AnyTable[] = this.#tables): Promise<OpenStore> {
     const [first] = this.#opened
     if (this.#address === 'memory' && first !== undefined) return first
-    const opened = await openStore(this.#address, { tables })
+    const opened = openStore(this.#address, { tables })
     this.#opened.push(opened)
     return opened
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const each of this.#opened) await each[Symbol.asyncDispose]()
+    for (const each of this.#opened) await (await each)[Symbol.asyncDispose]()
   }
 }
