@@ -19,7 +19,7 @@ export const stateChoices = [
 
 export type StateChoice = (typeof stateChoices)[number]
 
-/** Of a run that no process runs: "has succeeded", "was interrupted". */
+/** The end of a run that no process runs: "has succeeded", "was interrupted". */
 export function endOf(outcome: RunOutcome): string {
   const isPassive = outcome === 'cancelled' || outcome === 'interrupted'
   return `${isPassive ? 'was' : 'has'} ${outcome}`

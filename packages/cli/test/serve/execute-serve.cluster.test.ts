@@ -96,12 +96,16 @@ test('--advertise without a secret is refused, and so is a file that holds none'
   writeFileSync(path.join(stage.folder, 'short'), 'x')
   const words = ['serve', '--jobs', fixture('served.ts'), '--port', '0']
   const store = ['--store', postgres.address]
-  const advertise = ['--advertise', 'http://10.0.0.5:4500']
-  for (const more of [[], ['--cluster-secret-file', 'none'], ['--cluster-secret-file', 'short']]) {
-    const { code, stderr } = await runProgram([...words, ...store, ...advertise, ...more], {
-      cwd: stage.folder,
-    })
+  const expected = {
+    '': /"clusterSecret" is undefined, expected the path of a file/,
+    none: /"clusterSecret" is "none", expected a file that can be read/,
+    short: /"clusterSecret" is "short", expected one or two lines of at least 16 characters/,
+  }
+  for (const [file, message] of Object.entries(expected)) {
+    const secret = file === '' ? [] : ['--cluster-secret-file', file]
+    const all = [...words, ...store, '--advertise', 'http://10.0.0.5:4500', ...secret]
+    const { code, stderr } = await runProgram(all, { cwd: stage.folder })
     assert.equal(code, 2, stderr)
-    assert.match(stderr, /secret/, more.join(' '))
+    assert.match(stderr, message)
   }
 })

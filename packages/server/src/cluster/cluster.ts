@@ -185,7 +185,7 @@ async function readSecrets({ secretFile, advertise }: ClusterOptions): Promise<r
     throw new HeddleError('HDL_BAD_OPTION', { option: 'clusterSecret', value: undefined, expected })
   }
   const text = await readFile(secretFile, 'utf8').catch((error: unknown) => {
-    throw badSecret(secretFile, describe(error))
+    throw badSecret(secretFile, `a file that can be read (${describe(error)})`)
   })
   const secrets = text
     .split('\n')
