@@ -472,7 +472,8 @@ export const errorTable = {
   ),
   HDL_UNAUTHENTICATED: entry(
     false,
-    (p: { what: string }) => `${p.what} needs a caller that is logged in, or a token.`,
+    (p: { what: string; problem?: string | undefined }) =>
+      `${p.what} needs a caller that is logged in, or a token${p.problem === undefined ? '' : `: ${p.problem}`}.`,
     'Log in, or send `Authorization: Bearer TOKEN` with a token of `heddle tokens add`.',
   ),
   HDL_FORBIDDEN: entry(

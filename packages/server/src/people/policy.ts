@@ -162,8 +162,15 @@ export class PeoplePolicy implements AccessPolicy {
   async #callerOfToken(authorization: string, contract: Contract): Promise<Caller> {
     const what = `${contract.method} ${contract.path}`
     const [, token] = /^Bearer ([\w-]{1,128})$/i.exec(authorization) ?? []
-    const caller = token === undefined ? undefined : await this.#people.callerOfToken(token)
-    if (caller === undefined) throw new HeddleError('HDL_UNAUTHENTICATED', { what })
+    if (token === undefined) {
+      const problem = 'the header Authorization is not "Bearer TOKEN"'
+      throw new HeddleError('HDL_UNAUTHENTICATED', { what, problem })
+    }
+    const caller = await this.#people.callerOfToken(token)
+    if (caller === undefined) {
+      const problem = 'the one that came is unknown, revoked or too old'
+      throw new HeddleError('HDL_UNAUTHENTICATED', { what, problem })
+    }
     if (contract.access !== 'worker') this.tokenRate.take(`token ${caller.id}`, what)
     return caller
   }

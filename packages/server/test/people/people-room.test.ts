@@ -209,6 +209,15 @@ test('S132 tokens have scopes and a rate, and are stored as hashes', async (t) =
     if (wrong === token) continue
     assert.deepEqual(codeOf(await call(server, '/jobs', bearer(wrong))), [401, 'unauthenticated'])
   }
+  const messageOf = async (text?: string): Promise<string> =>
+    (await call(server, '/jobs', text === undefined ? {} : bearer(text))).body.error!.message
+  const needed = 'GET /jobs needs a caller that is logged in, or a token'
+  assert.equal(await messageOf(), `${needed}.`)
+  assert.equal(
+    await messageOf(`${token}A`),
+    `${needed}: the one that came is unknown, revoked or too old.`,
+  )
+  assert.equal(await messageOf('x y'), `${needed}: the header Authorization is not "Bearer TOKEN".`)
   const asked = Array.from({ length: 100 }, () => call(server, '/rate_limit', bearer(token)))
   const statuses = new Set((await Promise.all(asked)).map(({ status }) => status))
   assert.ok(statuses.has(429), 'twenty at once, ten a second')
