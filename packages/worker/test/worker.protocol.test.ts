@@ -223,3 +223,25 @@ test('a process goes to the campaign without a worker, and stays there while the
     await until<Campaign>(server, `/campaigns/${id}`, ({ phase }) => phase === 'ended')
   }
 })
+
+test('L4 L7: a process that stands still for longer than the stale period has lost its lease: its late report counts nothing, and it works on', async () => {
+  await using server = await startServer({ jobs, port: 0, limits, fleet: { sweep: 200 } })
+  await using proxy = await new BadProxy(server.url).start()
+  using late = startWork(proxy.url)
+  const sent = Promise.withResolvers<void>()
+  proxy.trouble('/fleet/update', sent.promise)
+  const kept = once(proxy, 'kept')
+  const id = await create(server, { ...match, beat_ms: 200, stale_ms: 1_000, idle_beats: 0 })
+  await kept
+  // Simulates a machine that is suspended while its report is on its way.
+  late.kill('SIGSTOP')
+  await until<Summary>(server, '/fleet/summary', ({ closed }) => closed['stale'] === 1)
+  sent.resolve()
+  while (proxy.count('/fleet/update') === 0) await once(proxy, 'seen')
+  assert.match(proxy.answers.get('/fleet/update')!, /lease_lost/)
+  const lost = await get<Campaign>(server, `/campaigns/${id}`)
+  assert.deepEqual([lost.done, lost.open], [0, 3])
+  late.kill('SIGCONT')
+  const ended = await until<Campaign>(server, `/campaigns/${id}`, ({ phase }) => phase === 'ended')
+  assert.equal(ended.done, 3)
+})

@@ -22,8 +22,8 @@ export type Trouble =
   /** Passed on when it has resolved. */
   | Promise<unknown>
 
-/** Emits `seen` with each answer. */
-export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposable {
+/** Emits `seen` with each answer, `kept` with each request that is passed on later. */
+export class BadProxy extends EventEmitter<{ seen: []; kept: [] }> implements AsyncDisposable {
   readonly #server: http.Server
   readonly #target: string
   readonly #troubles = new Map<string, Trouble[]>()
@@ -72,6 +72,7 @@ export class BadProxy extends EventEmitter<{ seen: [] }> implements AsyncDisposa
     const trouble = this.#troubles.get(path)?.shift()
     if (trouble === undefined) return this.#pass(request, response)
     if (trouble instanceof Promise) {
+      this.emit('kept')
       return void trouble.then(() => this.#pass(request, response))
     }
     request.resume()
