@@ -148,6 +148,9 @@ test('O1 two branches made the same version: the second one is refused, not take
   raise('of main\n')
   assert.equal((await publishManifests(repo, registry.url)).ok, true)
   repo.git('switch', '--quiet', 'other')
+  // A dry run ends with the same outcomes.
+  const rehearsed = await publishManifests(repo, registry.url, { dryRun: true })
+  assert.deepEqual(outcomesOf(rehearsed), { oa: 'conflict', ob: 'already-published' })
   const report = await publishManifests(repo, registry.url)
   assert.deepEqual(outcomesOf(report), { oa: 'conflict', ob: 'already-published' })
   assert.equal(report.packages[0]!.problems[0]!.code, 'HDL_VERSION_TAKEN')

@@ -208,6 +208,29 @@ test('uv: members and exclude, the root without a build system is not uploaded',
   ])
 })
 
+for (const [shape, project, isReleased] of [
+  ['no project at its root', '', undefined],
+  ['a root that is never built', '[project]\nname = "whole"\nversion = "1.0.0"\n', false],
+  [
+    'a root that is a package itself and needs a member',
+    '[build-system]\nrequires = ["hatchling"]\n[project]\nname = "whole"\nversion = "1.0.0"\ndependencies = ["core"]\n',
+    true,
+  ],
+] as const) {
+  test(`uv: a workspace with ${shape} is planned`, async (t) => {
+    const folder = await makeTree(t, {
+      'pyproject.toml': `${project}[tool.uv.workspace]\nmembers = ["packages/*"]\n`,
+      'packages/core/pyproject.toml': '[project]\nname = "core"\nversion = "1.0.0"\n',
+    })
+    const { packages } = await planFromManifests(await readWorkspace(folder))
+    assert.equal(packages.get('core')!.status, 'included')
+    const whole = packages.get('whole')
+    if (isReleased === undefined) assert.equal(whole, undefined)
+    else assert.equal(whole!.status, isReleased ? 'included' : 'private')
+    if (isReleased === true) assert.deepEqual(whole!.after, ['core'])
+  })
+}
+
 test('several ecosystems in one repository; names must not collide', async (t) => {
   const files = {
     'package.json': { ...root, workspaces: ['js/*'] },
