@@ -70,7 +70,7 @@ interface Draft {
 /**
  * Plans the versions from the history of the repository.
  *
- * Last releases are the tags `name@version`, `name-v1.2.3` and those of `tagFormat`; also `v1.2.3` for a
+ * Last releases are the tags `name@version`, `name@v1.2.3`, `name-v1.2.3` and those of `tagFormat`; also `v1.2.3` for a
  * package alone, in `synchronised` mode, and for a package that has exactly this version and no tag of
  * its own.
  *

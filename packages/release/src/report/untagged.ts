@@ -4,7 +4,7 @@ import { nodeName } from '../stages/stages.ts'
 import { gitTagOf, type Checked, type Release } from '../stages/stage-functions.ts'
 
 /** How tools call Git tags. */
-const formats = ['{name}@{version}', '{name}-v{version}', 'v{version}']
+const formats = ['{name}@{version}', '{name}@v{version}', '{name}-v{version}', 'v{version}']
 
 /**
  * A warning for versions that are on the registry and have no Git tag, in a repository whose releases have

@@ -19,7 +19,7 @@ export interface TaggedRelease {
 }
 
 /**
- * Tags by the text before their version: `@acme/core@1.0.0`, `core-v1.0.0`, `v1.0.0`, `1.0.0`. A
+ * Tags by the text before their version: `@acme/core@1.0.0`, `@acme/core@v1.0.0`, `core-v1.0.0`, `v1.0.0`, `1.0.0`. A
  * configured format may put anything around it.
  */
 export class ReleaseTags {
@@ -32,7 +32,7 @@ export class ReleaseTags {
     this.#tags = tags
     this.#format = format
     for (const tag of tags) {
-      const [, prefix, version] = /^(.*@|.*-v|v|)(\d[^@/]*)$/.exec(tag.name) ?? []
+      const [, prefix, version] = /^(.*@v?|.*-v|v|)(\d[^@/]*)$/.exec(tag.name) ?? []
       if (prefix === undefined || version === undefined) continue
       const list = this.#byPrefix.get(prefix)
       if (list === undefined) this.#byPrefix.set(prefix, [{ tag, version }])
@@ -43,7 +43,7 @@ export class ReleaseTags {
   /** The releases of one package alone. */
   releasesOf({ name, ...of }: Pick<WorkspacePackage, 'name' | 'ecosystem'>): TaggedRelease[] {
     const short = name.slice(name.indexOf('/') + 1)
-    const prefixes = new Set([`${name}@`, `${name}-v`, `${short}-v`])
+    const prefixes = new Set([`${name}@`, `${name}@v`, `${name}-v`, `${short}-v`])
     const known = [...prefixes].flatMap((prefix) => this.#byPrefix.get(prefix) ?? [])
     const format = this.#format?.includes('{name}') === true ? this.#format : undefined
     return [...known, ...this.#formatted(format?.replaceAll('{name}', () => name))].filter(
