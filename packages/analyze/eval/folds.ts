@@ -12,7 +12,7 @@ const seed = 'heddle-folds-1'
 const count = 4
 
 /** Cases of these folds have been read: they are developed on. The others are seen by their score only. */
-export const readFolds: readonly number[] = [0, 1, 2, 3, 5, 6, 9]
+export const readFolds: readonly number[] = [0, 1, 2, 3, 5, 6, 7, 9]
 
 export function repositoryOf(one: Case): string {
   return one.repo ?? one.npm.slice(0, one.npm.lastIndexOf('@'))

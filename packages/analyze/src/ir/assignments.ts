@@ -6,7 +6,7 @@ import type { HostLowering } from './host.ts'
 import type { Location } from './locations.ts'
 import { keyName, unwrap } from './nodes.ts'
 import type { Binding } from './scope.ts'
-import { derived, either, unknown } from './values.ts'
+import { derived, either, partOf, unknown } from './values.ts'
 import type { Value } from './values.ts'
 
 /** Assigns to whatever a pattern names. A declaration does not count as a change. */
@@ -40,7 +40,7 @@ export function assignPattern(
       break
     case 'ArrayPattern':
       for (const [index, element] of pattern.elements.entries())
-        assignPattern(cx, element, value.parts?.[index] ?? derived(value), isDeclaration)
+        assignPattern(cx, element, value.parts?.[index] ?? partOf(value), isDeclaration)
       break
     case 'ObjectPattern':
       for (const property of pattern.properties) {
@@ -54,7 +54,7 @@ export function assignPattern(
             ? accessMember(cx, value, name, property.key.start, property.key.end)
             : value.fresh === 'object'
               ? unknown
-              : derived(value)
+              : partOf(value)
         assignPattern(cx, property.value, part, isDeclaration)
       }
       break

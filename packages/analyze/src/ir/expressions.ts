@@ -11,7 +11,7 @@ import { isRequestScoped } from './callbacks.ts'
 import type { Location } from './locations.ts'
 import { isFunctionNode, keyName, unwrap } from './nodes.ts'
 import type { AnyFunction } from './nodes.ts'
-import { combine, derived, either, unknown } from './values.ts'
+import { combine, derived, either, partOf, unknown } from './values.ts'
 import type { CallSite } from './program.ts'
 import type { Binding } from './scope.ts'
 import type { LiteralKind, Value } from './values.ts'
@@ -201,7 +201,7 @@ export function accessMember(
   }
   const location = fieldLocation(cx, object, name)
   // In an object that was built here, one field says nothing about the others.
-  if (location === undefined) return object.fresh === 'object' ? unknown : derived(object)
+  if (location === undefined) return object.fresh === 'object' ? unknown : partOf(object)
   const access = cx.read(location, start, end)
   const reads = object.reads === undefined ? [access] : [access, ...object.reads.slice(0, 3)]
   // A part of a call's result comes from the call as well.

@@ -64,6 +64,12 @@ export function derived(value: Value): Value {
   return withGiven(made, givenTo(value))
 }
 
+/** A part of it: what is a part of an element of a container belongs to the container, too. */
+export function partOf(value: Value): Value {
+  const { within } = value
+  return within === undefined ? derived(value) : { ...derived(value), within }
+}
+
 function givenTo({ given, location }: Value): readonly Location[] | undefined {
   if (given !== undefined) return given
   return location?.scope === 'parameter' && location.depth === 0 ? [location] : undefined

@@ -19,6 +19,8 @@ const releaseVerbs = new Set(
     ' ',
   ),
 )
+/** Cheap: all calls of the program are asked about. */
+const beginningOfVerbs = /^(?:[acdekrstu])[a-z]+[A-Z]/
 /** Verbs of packages that the platform does not have. */
 const foreignVerbs = new Set('quit shutdown unwatch unlisten teardown detach logout'.split(' '))
 const clearing = new Set(['clearTimeout', 'clearInterval', 'clearImmediate'])
@@ -100,7 +102,7 @@ export class Lifecycles {
 
   /** A call that gives something back. */
   isRelease(site: CallSite): boolean {
-    if (clearing.has(site.name) || releaseVerbs.has(site.name)) return true
+    if (clearing.has(site.name) || isVerb(site.name)) return true
     if (site.targets.length === 0) return foreignVerbs.has(site.name)
     return site.targets.some((target) => this.isTeardown(target))
   }
@@ -121,7 +123,14 @@ function isLasting({ scope, parent }: Location): boolean {
 }
 
 function isReleaseVerb({ name, targets }: CallSite): boolean {
-  return releaseVerbs.has(name) || (targets.length === 0 && foreignVerbs.has(name))
+  return isVerb(name) || (targets.length === 0 && foreignVerbs.has(name))
+}
+
+/** `close`, and what is more exact about it: `closeAsync`, `cancelWithStatus`, `destroySoon`. */
+function isVerb(name: string): boolean {
+  if (releaseVerbs.has(name)) return true
+  if (!beginningOfVerbs.test(name) || name.endsWith('Propagation')) return false
+  return releaseVerbs.has(/^[a-z]+/.exec(name)![0])
 }
 
 function releasedBy(site: CallSite): readonly Location[] {

@@ -314,6 +314,7 @@ type StateKind =
   | 'running'
   | 'counter'
   | 'latest'
+  | 'answer'
   | 'value'
   | 'entry'
   | 'container'
@@ -332,12 +333,49 @@ function kindOfState(model: Model, location: Location, window: Window): StateKin
   if (isRunning(value)) return 'running'
   if (
     window.suspensions.some(({ joins }) =>
-      joins.some((site) => model.remoteWork.changesSomething(site)),
+      joins.some(
+        (site) => model.remoteWork.changesSomething(site) || isGivenOld(location, site, write),
+      ),
     )
   )
     return 'remote'
   if (isOrdered(write)) return 'latest'
+  if (window.check.access.checks.some(({ whenPresent }) => whenPresent?.isThrowing === true))
+    return 'once'
+  if (isAnswer(window)) return 'answer'
   return location.scope === 'entry' ? 'entry' : 'value'
+}
+
+/** What was waited for is kept: callers that overlap ask for it again, and each goes on with an answer of its own. */
+function isAnswer({ write: { value }, suspensions }: Window): boolean {
+  if (value === undefined || value.literal !== undefined) return false
+  const sources = [...(value.calls ?? []), ...(value.from ?? [])]
+  return (
+    value.location?.answeredBy !== undefined ||
+    suspensions.some(
+      ({ kind, joins }) => kind !== 'yield' && joins.some((site) => sources.includes(site)),
+    )
+  )
+}
+
+/**
+ * `this.session = await renew(this.session.token)`: the answer replaces what was given, which the other side takes
+ * for used up. The second of two such calls gives what the first one has replaced.
+ */
+function isGivenOld(location: Location, site: CallSite, { value }: Access): boolean {
+  const isAnswer = value?.calls?.includes(site) === true || value?.from?.includes(site) === true
+  return (
+    isAnswer &&
+    site.args.some(({ reads }) =>
+      reads?.some(({ location: given }) => isPartOrFieldOf(given.canonical, location)),
+    )
+  )
+}
+
+function isPartOrFieldOf(location: Location, whole: Location): boolean {
+  for (let at: Location | undefined = location; at !== undefined; at = at.parent?.canonical)
+    if (at === whole) return true
+  return false
 }
 
 /**
@@ -354,10 +392,11 @@ function isOrdered({ value, owner }: Access): boolean {
   return value.calls?.length === 1 && value.calls[0]!.args.some(isGiven)
 }
 
-/** `n = n + 1`. */
+/** `n = n + 1`. What is found or else made, `x = get() ?? await make()`, is not. */
 function isMadeOfItself({ location, value }: Access): boolean {
   return (
     value?.location === undefined &&
+    value?.calls === undefined &&
     value?.reads?.some((read) => read.location.canonical === location.canonical) === true
   )
 }
@@ -442,7 +481,7 @@ function levelOf(kind: StateKind, unit: FunctionUnit, canOverlap: boolean, windo
     ownerIn(window.write) !== ownerIn(access)
   if (isElsewhere && kind !== 'flag') return 'note'
   if (kind === 'counter' && !isLimit(window)) return 'note'
-  return hasStrongReach(unit) ? 'error' : 'warning'
+  return hasStrongReach(unit) && kind !== 'answer' ? 'error' : 'warning'
 }
 
 /** Compared with a limit, not just checked. */
@@ -468,6 +507,8 @@ function consequence(kind: StateKind): string {
       return 'the first one is replaced and leaks'
     case 'counter':
       return 'the limit is passed'
+    case 'answer':
+      return 'it is asked for twice, and the last answer replaces the one that others already use'
     case 'latest':
       return 'and the older value may replace the newer one'
     case 'container':

@@ -25,7 +25,10 @@ export function drainedThenReset(model: Model): Draft[] {
     ({ location }, host) => isComponentState(location) && host.unit.kind !== 'constructor',
     (host, location, accesses) => {
       for (const read of accesses) {
-        const draft = isTakenWhole(read.access) ? from(model, host, location, read) : undefined
+        const draft =
+          isTakenWhole(read.access) || isTakenAsAlias(read.access)
+            ? from(model, host, location, read)
+            : undefined
         if (draft !== undefined) return draft
       }
       return undefined
@@ -49,14 +52,37 @@ export function isTakenWhole(access: Access): boolean {
   )
 }
 
+/** `const items = this.items`: what is done with the name is done with the container. */
+function isTakenAsAlias(access: Access): boolean {
+  if (access.op !== 'read' || access.checks.length > 0) return false
+  return aliasOf(access) !== undefined
+}
+
+function aliasOf({ owner, start, end }: Access): string | undefined {
+  const { text } = owner.file.parsed
+  if (!/^\s*(?:;|\r?\n)/.test(text.slice(end, end + 8))) return undefined
+  const before = text.slice(Math.max(owner.start, start - 80), start)
+  return /\b(?:const|let|var)\s+([\w$]+)\s*(?::[^=;]*)?=\s*$/.exec(before)?.[1]
+}
+
+/** Entries of the old container that came during the wait are still seen through the alias. */
+function isSeenAfter(alias: string, reset: Access): boolean {
+  const { parsed } = reset.owner.file
+  const rest = parsed.text.slice(reset.end, reset.owner.host.end)
+  return new RegExp(`(?<![\\w$.])${alias.replaceAll('$', '\\$')}(?![\\w$])`).test(rest)
+}
+
 function isReset(event: Event, location: Location): boolean {
+  if (event.op !== 'write' || event.location.canonical !== location || event.isInitial) return false
   return (
-    event.op === 'write' &&
-    event.location.canonical === location &&
     event.kind === 'reset' &&
-    (event.value?.literal === undefined || isCutOff(event)) &&
-    !event.isInitial
+    (event.value?.literal === undefined || isCutOff(event) || isEmptyText(event))
   )
+}
+
+/** `this.text = ''`. */
+function isEmptyText({ owner, end }: Access): boolean {
+  return /^\s*=\s*(?:''|""|``)/.test(owner.file.parsed.text.slice(end, end + 12))
 }
 
 /** `list.length = 0`: a container is emptied, not a number set to zero. */
@@ -64,9 +90,9 @@ function isCutOff({ owner, start, end }: Access): boolean {
   return owner.file.parsed.text.slice(start, end).endsWith('.length')
 }
 
-/** The object in front of `.length = 0` is read only to empty it. */
+/** The object in front of `.length = 0` or `.clear()` is read only to empty it. */
 function isReadToEmpty({ owner, end }: Access): boolean {
-  return /^\.length\s*=[^=]/.test(owner.file.parsed.text.slice(end, end + 12))
+  return /^\??\.(?:length\s*=[^=]|clear\s*\()/.test(owner.file.parsed.text.slice(end, end + 14))
 }
 
 function from(model: Model, host: Host, location: Location, read: Located): Draft | undefined {
@@ -89,6 +115,8 @@ function from(model: Model, host: Host, location: Location, read: Located): Draf
   const reset = way?.event as Access | undefined
   if (way === undefined || reset === undefined || !isWithin(ownerIn(reset), ownerIn(read.access)))
     return undefined
+  const alias = isTakenWhole(read.access) ? undefined : aliasOf(read.access)
+  if (alias !== undefined && isSeenAfter(alias, reset)) return undefined
   const adder = adderOf(model, location, host)
   if (adder === undefined) return undefined
   const end = { block: way.block, event: reset }
@@ -130,7 +158,7 @@ function isAdding(access: Access): boolean {
     access.op === 'write' &&
     !access.isInitial &&
     isStore(access) &&
-    (access.kind === 'append' || access.kind === 'fill')
+    (access.kind === 'append' || access.kind === 'fill' || access.kind === 'rmw')
   )
 }
 

@@ -583,3 +583,25 @@ export function keepAllWaiters(place: string, closes: Steps): Fix {
     effort: 'simple',
   }
 }
+
+export function clearFirst(mark: string, closes: Steps): Fix {
+  return {
+    title: `Clear ${mark} before the work`,
+    sketch: `${mark} = false          // in the region that reads the state\nawait work()         // and ${mark} = true again when it fails`,
+    closes,
+    tradeoffs: 'When the work fails, the mark has to be set again.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}
+
+export function keepListening(condition: string, closes: Steps): Fix {
+  return {
+    title: 'Remove the listener only when the right event has come',
+    sketch: `const listener = (event) => {\n  if (/* not ${condition} */) return\n  emitter.off('event', listener)\n  resolve()\n}\nemitter.on('event', listener)`,
+    closes,
+    tradeoffs: 'The listener has to be removed when the wait is cancelled, too.',
+    risk: 'low',
+    effort: 'simple',
+  }
+}

@@ -10,6 +10,8 @@ import { checkThenAct, checkThenActPage } from './check-then-act.ts'
 import { checkThenSubscribe, checkThenSubscribePage } from './check-then-subscribe.ts'
 import { externalCheckThenUse, externalCheckThenUsePage } from './external-check-then-use.ts'
 import { reentrantCallback, reentrantCallbackPage } from './reentrant-callback.ts'
+import { clearedLate, clearedLatePage } from './cleared-late.ts'
+import { filteredOnce, filteredOncePage } from './filtered-once.ts'
 import { useAfterAwait, useAfterAwaitPage } from './use-after-await.ts'
 import { supersededCompletion, supersededCompletionPage } from './superseded-completion.ts'
 import { handedOutUnready, handedOutUnreadyPage } from './handed-out-unready.ts'
@@ -98,6 +100,7 @@ const rules: readonly RaceRule[] = [
   { page: outlivesSubscriptionPage, find: outlivesSubscription },
   { page: openedAfterClosePage, find: openedAfterClose },
   { page: overwrittenWaiterPage, find: overwrittenWaiter },
+  { page: filteredOncePage, find: filteredOnce },
   { page: unguardedWritePage, find: unguardedWrite },
   { page: inconsistentGuardPage, find: inconsistentGuard },
   { page: overlappingTimerPage, find: overlappingTimer },
@@ -115,6 +118,7 @@ const rules: readonly RaceRule[] = [
   { page: drainedThenResetPage, find: drainedThenReset },
   { page: announcedEarlyPage, find: announcedEarly },
   { page: answeredEarlyPage, find: answeredEarly },
+  { page: clearedLatePage, find: clearedLate },
 ]
 
 export const racePages: readonly RulePage[] = rules.map(({ page }) => page)

@@ -56,11 +56,20 @@ function registriesOf(model: Model): Map<Location, Registry> {
       )
         continue
       const walk = accesses.find(({ access }) => isWalk(access))
-      if (walk !== undefined && model.lifecycles.releasedIn(host.unit).includes(location))
+      if (walk !== undefined && isReleasedIn(model, host.unit, location))
         registries.set(location, { location, unit: host.unit, walk: walk.access })
     }
   }
   return registries
+}
+
+/** Its elements, or the entries under keys that are only known at run time. */
+function isReleasedIn(model: Model, unit: FunctionUnit, location: Location): boolean {
+  return model.lifecycles
+    .releasedIn(unit)
+    .some(
+      (one) => one === location || (one.scope === 'entry' && one.parent?.canonical === location),
+    )
 }
 
 /** `for (const x of set)`, `set.forEach(…)`, `[...map.values()]`: the whole container is read. */
@@ -71,7 +80,10 @@ function isWalk(access: Access): boolean {
   const after = text.slice(access.end, access.end + 12)
   const inside = text.slice(access.start, access.end)
   return (
-    /(?:\bof\s*|\.\.\.|Array\.from\(|Object\.(?:values|keys|entries)\()$/.test(before) ||
+    /(?:\b(?:of|in)\s*|\.\.\.|Array\.from\(|Object\.(?:values|keys|entries)\()$/.test(before) ||
+    /^\.(?:length|size)\b/.test(after) ||
+    /\.(?:length|size)$/.test(inside) ||
+    (/\bwhile\s*\([^;]*$/.test(before) && /\.(?:pop|shift)\s*\(/.test(inside + after)) ||
     /^\s*\.\s*(?:forEach|map|values|entries|keys)\b/.test(after) ||
     /\.(?:forEach|map|values|entries|keys)\s*\(/.test(inside)
   )

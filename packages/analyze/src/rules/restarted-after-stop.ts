@@ -31,7 +31,7 @@ import type { RulePage } from '../explain/page.ts'
 export function restartedAfterStop(model: Model): Draft[] {
   const drafts: Draft[] = []
   for (const host of model.hosts.suspending) {
-    if (!host.isWriting || host.unit.kind === 'constructor' || host.unit.kind === 'module') continue
+    if (host.unit.kind === 'constructor' || host.unit.kind === 'module') continue
     for (const { location, accesses } of host.written) {
       if (!isComponentState(location)) continue
       const release = releaseElsewhere(model, location, host.unit)
@@ -183,6 +183,8 @@ function describeRestart(
 function throughCall(model: Model, host: Host): Draft | undefined {
   for (const { event: site } of host.linked) {
     if (site.isGuess || isInListener(site.owner, host.unit)) continue
+    // What another object does with its own timer is not stopped by the end of this one.
+    if (!host.isWriting && site.callee.kind === 'member') continue
     for (const target of targetsOf(site)) {
       if (target === host.unit || target.role !== undefined) continue
       const { locations, effects } = model.summaries(target).before
@@ -195,6 +197,8 @@ function throughCall(model: Model, host: Host): Draft | undefined {
         if (release === undefined || release.owner.host === store.access.owner.host) continue
         if (isOnlyCalledBy(release.owner.host, target)) continue
         if (isAskedBy(model.summaries(release.owner.host), model, target)) continue
+        if (!host.isWriting && looksFirst(model, target)) continue
+        if (stopsItself(host, release)) continue
         const way = unlookedWay(model, host, site, release)
         if (way === undefined || stopsTheWait(model, host, release)) continue
         if (waitsBefore(model, release) || model.serial.guardOf(host.unit) !== undefined) continue
@@ -203,6 +207,17 @@ function throughCall(model: Model, host: Host): Draft | undefined {
     }
   }
   return undefined
+}
+
+/** It decides by itself whether there is something to start. */
+function looksFirst(model: Model, unit: FunctionUnit): boolean {
+  const { locations, effects } = model.summaries(unit).before
+  return effects.some(({ check }, at) => check !== undefined && isComponentState(locations[at]!))
+}
+
+/** `await this.stop(); this.start()`: it is the one that stops. */
+function stopsItself(host: Host, { owner }: CallSite): boolean {
+  return host.linked.some(({ event }) => targetsOf(event).includes(owner.host))
 }
 
 /** A function that releases the stored handle, in a region of its own and not on behalf of this one. */
@@ -336,8 +351,7 @@ function unlookedWay(
 /** A timer that has not fired and an event that has not come are not waits of this task. */
 function isWait({ kind, joins, owner, start, end }: Suspension): boolean {
   if (kind !== 'continuation') return true
-  if (joins.length === 0) return /\.\s*then\s*\(/.test(owner.file.parsed.text.slice(start, end))
-  return !joins.some(({ name }) => name === 'nextTick' || name === 'setImmediate')
+  return joins.length > 0 || /\.\s*then\s*\(/.test(owner.file.parsed.text.slice(start, end))
 }
 
 /** The callee throws because of something that the stopping function changes. */

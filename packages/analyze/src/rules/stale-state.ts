@@ -171,7 +171,7 @@ const harmless = new Set(
   ),
 )
 
-/** Released by the function that sets the state, or by one that it calls. */
+/** Released by the function that sets the state, by one that it calls, or by one that calls it. */
 export function isGivenBack(
   model: Model,
   location: Location,
@@ -181,6 +181,8 @@ export function isGivenBack(
     .releasesOf(location)
     .some(
       ({ owner }) =>
-        owner.host === host || host.calls.some(({ targets }) => targets.includes(owner.host)),
+        owner.host === host ||
+        host.calls.some(({ targets }) => targets.includes(owner.host)) ||
+        owner.host.calls.some(({ targets }) => targets.includes(host)),
     )
 }

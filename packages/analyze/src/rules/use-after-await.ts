@@ -415,8 +415,11 @@ function teardownOf(model: Model, location: Location, except: FunctionUnit): Acc
 function goneAfterwards(model: Model, host: Host): Draft | undefined {
   if (model.lifecycles.isTeardown(host.unit)) return undefined
   for (const { location, accesses } of host.checked) {
-    if (!isComponentState(location)) continue
-    const killer = takenAwayBy(model, location, host.unit)
+    const killer = isEntryOfComponent(location)
+      ? droppedBy(model, location, host.unit)
+      : isComponentState(location)
+        ? takenAwayBy(model, location, host.unit)
+        : undefined
     if (killer === undefined) continue
     const checks = accesses.filter(
       ({ access }) =>
@@ -515,6 +518,29 @@ function takenAwayBy(model: Model, location: Location, except: FunctionUnit): Ac
         (model.lifecycles.isTeardown(access.owner) ||
           access.owner.role === 'event' ||
           model.lifecycles.isHandle(location)),
+    )?.access
+}
+
+function isEntryOfComponent({ scope, entryKey, parent }: Location): boolean {
+  return (
+    scope === 'entry' &&
+    entryKey !== undefined &&
+    parent !== undefined &&
+    isComponentState(parent.canonical)
+  )
+}
+
+/** Another function that may run at any time removes entries of the container, under whatever key. */
+function droppedBy(model: Model, entry: Location, except: FunctionUnit): Access | undefined {
+  const container = entry.parent!.canonical
+  return model
+    .writesOfField(entry.field)
+    .find(
+      ({ access, host }) =>
+        access.kind === 'drop' &&
+        host !== except &&
+        access.location.canonical.parent?.canonical === container &&
+        overlapOf(host) !== undefined,
     )?.access
 }
 

@@ -8,6 +8,7 @@ import type { CallSite, FunctionUnit } from '../ir/program.ts'
 import { isWaiter } from './check-then-subscribe.ts'
 import type { Draft } from './draft.ts'
 import { textOf } from './draft.ts'
+import { isTakenWhole } from './drained-then-reset.ts'
 import { bounded, settleWaiters } from './fixes.ts'
 import { overlapOf } from './program-model.ts'
 import type { Model } from './program-model.ts'
@@ -38,11 +39,51 @@ function from(model: Model, container: Location, waiter: Access): Draft | undefi
   const ends = model.teardowns.of(baseOf(container))
   if (ends.some((one) => touches(model, one, container))) return undefined
   for (const one of ends) {
-    if (overlapOf(one) === undefined || !isMarking(model, one)) continue
-    const release = one.host.calls.find((site) => model.lifecycles.isRelease(site))
+    if (overlapOf(one) === undefined) continue
+    const release = isMarking(model, one)
+      ? one.host.calls.find((site) => model.lifecycles.isRelease(site))
+      : releaseOfAnswerer(model, one, container, waiter)
     if (release !== undefined) return describe(container, waiter, one, release)
   }
   return undefined
+}
+
+/**
+ * It gives back what the waiting function has just asked, so no answer comes any more, and nothing in the program
+ * ever goes through all waiters.
+ */
+function releaseOfAnswerer(
+  model: Model,
+  end: FunctionUnit,
+  container: Location,
+  waiter: Access,
+): CallSite | undefined {
+  const asked = model
+    .hostOf(waiter.owner.host)
+    .calls.flatMap(({ event: { receiver } }) =>
+      receiver !== undefined && receiver.depth > 0 ? [receiver.canonical] : [],
+    )
+  const release = end.host.calls.find(
+    (site) =>
+      model.lifecycles.isRelease(site) &&
+      site.receiver !== undefined &&
+      site.receiver.canonical !== container &&
+      asked.includes(site.receiver.canonical),
+  )
+  return release !== undefined && !isEverTakenWhole(model, container) ? release : undefined
+}
+
+function isEverTakenWhole(model: Model, container: Location): boolean {
+  return model.summaries.uses.hostsOf(container).some((unit) =>
+    model
+      .hostOf(unit)
+      .accessesOf(container)
+      .some(
+        ({ access }) =>
+          !access.isInitial &&
+          (access.kind === 'reset' || access.kind === 'set' || isTakenWhole(access)),
+      ),
+  )
 }
 
 /** Whether it marks the component as ended. */

@@ -305,4 +305,82 @@ export class Cache {
 }
 `,
   },
+  {
+    name: 'an answer that is kept',
+    race: `export class C {
+  async get(far) {
+    if (!this.k1) {
+      this.k1 = await far.find()
+    }
+    return this.k1
+  }
+}
+`,
+    fixed: `export class C {
+  get(far) {
+    if (!this.k1) {
+      this.k1 = far.find()
+    }
+    return this.k1
+  }
+}
+`,
+  },
+  {
+    name: 'an entry that is found or else made is no counter',
+    act: 'k1.set(port, a)',
+    race: `const k1 = new Map()
+export async function get(far, port) {
+  let a = k1.get(port)
+  if (!a) {
+    a = await far.open(port)
+    k1.set(port, a)
+  }
+  return a
+}
+export async function close() {
+  for (const [port, a] of k1) await a.close()
+}
+`,
+    fixed: `const k1 = new Map()
+export function get(far, port) {
+  let a = k1.get(port)
+  if (!a) {
+    a = far.open(port)
+    k1.set(port, a)
+  }
+  return a
+}
+export async function close() {
+  for (const [port, a] of k1) await (await a).close()
+}
+`,
+  },
+  {
+    name: 'an answer replaces what was given for it',
+    race: `export class C {
+  async get(far) {
+    if (this.k1.ends < Date.now()) {
+      const { data } = await far.again(this.k1.ticket)
+      this.k1 = data
+    }
+    return this.k1
+  }
+}
+`,
+    fixed: `export class C {
+  async get(far) {
+    if (this.k2) await this.k2
+    if (this.k1.ends < Date.now()) {
+      this.k2 = far.again(this.k1.ticket).then(({ data }) => {
+        this.k1 = data
+        this.k2 = null
+      })
+      await this.k2
+    }
+    return this.k1
+  }
+}
+`,
+  },
 ])

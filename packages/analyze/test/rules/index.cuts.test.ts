@@ -29,8 +29,11 @@ const unseen: readonly Unseen[] = [
       'alias used after close',
       'closing is not marked before it waits',
       'context of one call in shared state',
+      'entry used after a wait in which it may be removed',
       'given up, and connected all the same',
+      'mark cleared after the work',
       'owner is cleared by an older job',
+      'part of an entry is registered after close',
       'second close does not wait for the first',
       'timer started after stop',
       'used after it was taken away',
@@ -48,10 +51,12 @@ const unseen: readonly Unseen[] = [
       'alias used after close',
       'context of one call in shared state',
       'emptied after sending',
+      'entry used after a wait in which it may be removed',
       'given up, and connected all the same',
       'handed out before it is ready',
       'lost update of a list',
       'lost update of a number',
+      'mark cleared after the work',
       'older answer over newer',
       'owner is cleared by an older job',
       'second close does not wait for the first',
@@ -64,12 +69,20 @@ const unseen: readonly Unseen[] = [
     mechanisms: [
       'handed out before it is ready',
       'loser of a race leaks',
+      'mark cleared after the work',
       'second close does not wait for the first',
       'work is registered while the rest is waited for',
     ],
   },
   // A predicate that answers with literals says nothing about the location it checks.
-  { cut: 'check in a callee', mechanisms: ['used after it was taken away'] },
+  {
+    cut: 'check in a callee',
+    mechanisms: [
+      'entry used after a wait in which it may be removed',
+      'mark cleared after the work',
+      'used after it was taken away',
+    ],
+  },
 ]
 
 function isUnseen(mechanism: Mechanism, cut: Cut, home: Home, style: Style): boolean {

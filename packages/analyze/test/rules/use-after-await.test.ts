@@ -176,4 +176,86 @@ raceTests('H201', [
 }
 `,
   },
+  {
+    name: 'an entry that was there before the wait',
+    act: 'this.k1.get(id).send(a)',
+    race: `export class C {
+  k1 = new Map()
+  add(id, one) {
+    this.k1.set(id, one)
+  }
+  async send(id, a) {
+    if (!this.k1.has(id)) return
+    await fetch(a)
+    this.k1.get(id).send(a)
+  }
+  remove(id) {
+    this.k1.delete(id)
+  }
+}
+`,
+    fixed: `export class C {
+  k1 = new Map()
+  add(id, one) {
+    this.k1.set(id, one)
+  }
+  async send(id, a) {
+    if (!this.k1.has(id)) return
+    await fetch(a)
+    if (!this.k1.has(id)) return
+    this.k1.get(id).send(a)
+  }
+  remove(id) {
+    this.k1.delete(id)
+  }
+}
+`,
+  },
+  {
+    name: 'a handle that is stored after the end, which a function marks for another one',
+    act: 'this.k1 = this.k3.begin(a)',
+    race: `export class C {
+  k1 = null
+  k2 = false
+  constructor(k3) {
+    this.k3 = k3
+  }
+  end() {
+    if (!this.k2) this.k2 = true
+  }
+  leave() {
+    this.k1?.cancelWithReason('x')
+    this.end()
+  }
+  begin() {
+    if (this.k2) return
+    this.k3.prepare().then((a) => {
+      this.k1 = this.k3.begin(a)
+    })
+  }
+}
+`,
+    fixed: `export class C {
+  k1 = null
+  k2 = false
+  constructor(k3) {
+    this.k3 = k3
+  }
+  end() {
+    if (!this.k2) this.k2 = true
+  }
+  leave() {
+    this.k1?.cancelWithReason('x')
+    this.end()
+  }
+  begin() {
+    if (this.k2) return
+    this.k3.prepare().then((a) => {
+      if (this.k2) return
+      this.k1 = this.k3.begin(a)
+    })
+  }
+}
+`,
+  },
 ])

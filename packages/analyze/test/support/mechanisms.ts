@@ -1003,4 +1003,108 @@ export const mechanisms: readonly Mechanism[] = [
       },
     ],
   },
+  {
+    name: 'mark cleared after the work',
+    notIn: ['one function'],
+    classes: ['atomicity-gap'],
+    state: { text: "''", changed: 'false' },
+    methods: [
+      { name: 'edit', params: ['next'], body: ['$text = next', '$changed = true'] },
+      {
+        name: 'save',
+        body: ['if (!$changed) return', 'await done = far.write($text)', '$changed = false'],
+      },
+    ],
+    repaired: [
+      {
+        name: 'save',
+        body: ['if (!$changed) return', '$changed = false', 'await done = far.write($text)'],
+      },
+    ],
+  },
+  {
+    name: 'entry used after a wait in which it may be removed',
+    notIn: ['one function'],
+    classes: ['stale-reference'],
+    state: { peers: 'new Map()' },
+    methods: [
+      { name: 'join', params: ['id'], body: ['$peers.set(id, far.peer(id))'] },
+      { name: 'leave', params: ['id'], body: ['$peers.delete(id)'] },
+      {
+        name: 'tell',
+        params: ['id'],
+        body: [
+          'if (!$peers.has(id)) return',
+          'await text = far.text(id)',
+          '$peers.get(id).send(text)',
+        ],
+      },
+    ],
+    repaired: [
+      {
+        name: 'tell',
+        params: ['id'],
+        body: [
+          'if (!$peers.has(id)) return',
+          'await text = far.text(id)',
+          'if ($peers.has(id)) $peers.get(id).send(text)',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'answer of two callers is kept twice',
+    // A handle in an argument object is not known to be used by other functions.
+    notIn: ['one function', 'parameter'],
+    classes: ['toctou'],
+    state: { found: 'null' },
+    methods: [
+      {
+        name: 'find',
+        body: [
+          'if ($found) return $found',
+          'await made = far.discover()',
+          '$found = made',
+          'return made',
+        ],
+      },
+    ],
+    repaired: [
+      {
+        name: 'find',
+        body: ['if (!$found) $found = far.discover()', 'return $found'],
+      },
+    ],
+  },
+  {
+    name: 'part of an entry is registered after close',
+    // A handle in an argument object is not known to be used by other functions.
+    notIn: ['one function', 'parameter'],
+    classes: ['lifetime-mismatch'],
+    state: { open: '[]' },
+    methods: [
+      {
+        name: 'listen',
+        params: ['port'],
+        body: ['await server = far.listen(port)', '$open.push({ server, port })'],
+      },
+      { name: 'close', body: ['for (const { server } of $open) server.close()'] },
+    ],
+    repaired: [
+      {
+        name: 'listen',
+        params: ['port'],
+        body: [
+          'await server = far.listen(port)',
+          'if ($closed) server.close()',
+          'else $open.push({ server, port })',
+        ],
+      },
+      {
+        name: 'close',
+        body: ['$closed = true', 'for (const { server } of $open) server.close()'],
+      },
+    ],
+    repairedState: { closed: 'false' },
+  },
 ]
