@@ -102,8 +102,8 @@ export class Lifecycles {
 
   /** A call that gives something back. */
   isRelease(site: CallSite): boolean {
-    if (clearing.has(site.name) || isVerb(site.name)) return true
-    if (site.targets.length === 0) return foreignVerbs.has(site.name)
+    if (clearing.has(site.name) || releaseVerbs.has(site.name)) return true
+    if (site.targets.length === 0) return isForeignVerb(site.name)
     return site.targets.some((target) => this.isTeardown(target))
   }
 }
@@ -123,12 +123,12 @@ function isLasting({ scope, parent }: Location): boolean {
 }
 
 function isReleaseVerb({ name, targets }: CallSite): boolean {
-  return isVerb(name) || (targets.length === 0 && foreignVerbs.has(name))
+  return releaseVerbs.has(name) || (targets.length === 0 && isForeignVerb(name))
 }
 
-/** `close`, and what is more exact about it: `closeAsync`, `cancelWithStatus`, `destroySoon`. */
-function isVerb(name: string): boolean {
-  if (releaseVerbs.has(name)) return true
+/** Also a verb of the protocol with what is more exact about it: `closeAsync`, `cancelWithStatus`, `destroySoon`. */
+function isForeignVerb(name: string): boolean {
+  if (foreignVerbs.has(name)) return true
   if (!beginningOfVerbs.test(name) || name.endsWith('Propagation')) return false
   return releaseVerbs.has(/^[a-z]+/.exec(name)![0])
 }

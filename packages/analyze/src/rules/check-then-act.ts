@@ -10,7 +10,7 @@ import type { Level } from '../finding.ts'
 import type { Access, Block, Branch, Event, Graph } from '../ir/graph.ts'
 import type { Location } from '../ir/locations.ts'
 import type { CallSite, FunctionUnit, Suspension } from '../ir/program.ts'
-import { ownerIn } from '../ir/splice.ts'
+import { originalOf, ownerIn } from '../ir/splice.ts'
 import { isMade, isRunning } from '../meaning/lifecycle.ts'
 import type { Value } from '../ir/values.ts'
 import { unseenTargetsOf } from '../summaries/call-order.ts'
@@ -342,11 +342,36 @@ function kindOfState(model: Model, location: Location, window: Window): StateKin
   if (isOrdered(write)) return 'latest'
   if (window.check.access.checks.some(({ whenPresent }) => whenPresent?.isThrowing === true))
     return 'once'
-  if (isAnswer(window)) return 'answer'
+  if (isAnswer(window) && isAskedByUsers(window.check.host) && !isLookedAtInCallee(window))
+    return 'answer'
   return location.scope === 'entry' ? 'entry' : 'value'
 }
 
-/** What was waited for is kept: callers that overlap ask for it again, and each goes on with an answer of its own. */
+/** Users or events call it. A helper of one flow asks once at a time. */
+function isAskedByUsers(unit: FunctionUnit): boolean {
+  if (hasStrongReach(unit) || unit.callers.length === 0) return true
+  if (unit.class === undefined) return unit.isExported
+  return unit.visibility === 'public' && unit.class.isExported
+}
+
+/** A callee that stores it compares something first: what is superseded is not stored. */
+function isLookedAtInCallee({ check, write }: Window): boolean {
+  const { graph } = write.owner.host
+  if (write.owner.host === check.host || graph === undefined) return false
+  const original = originalOf(write)
+  const way = ask(
+    graph,
+    { block: graph.entry, index: -1 },
+    {
+      states: 1,
+      start: 0,
+      step: (event) => (event === original ? found : isIdentityCheck(event) ? stop : 0),
+    },
+  )
+  return way === undefined
+}
+
+/** What was waited for is kept: callers that overlap ask for it again, and each continues with its own. */
 function isAnswer({ write: { value }, suspensions }: Window): boolean {
   if (value === undefined || value.literal !== undefined) return false
   const sources = [...(value.calls ?? []), ...(value.from ?? [])]
@@ -363,9 +388,9 @@ function isAnswer({ write: { value }, suspensions }: Window): boolean {
  * for used up. The second of two such calls gives what the first one has replaced.
  */
 function isGivenOld(location: Location, site: CallSite, { value }: Access): boolean {
-  const isAnswer = value?.calls?.includes(site) === true || value?.from?.includes(site) === true
+  const isItsAnswer = value?.calls?.includes(site) === true || value?.from?.includes(site) === true
   return (
-    isAnswer &&
+    isItsAnswer &&
     site.args.some(({ reads }) =>
       reads?.some(({ location: given }) => isPartOrFieldOf(given.canonical, location)),
     )

@@ -62,10 +62,8 @@ function isNamedIn(text: string, name: string): boolean {
  * The condition that passes over an event: all of the listener is `if (mine) resolve()`, or it begins with
  * `if (!mine) return`.
  */
-function filterOf(
-  { node, file }: FunctionUnit,
-  settling: readonly string[],
-): Expression | undefined {
+function filterOf(listener: FunctionUnit, settling: readonly string[]): Expression | undefined {
+  const { node, file } = listener
   if (!isFunctionNode(node) || node.body?.type !== 'BlockStatement') return undefined
   const [first, ...rest] = node.body.body as readonly Statement[]
   if (first?.type !== 'IfStatement' || first.alternate !== null) return undefined
@@ -76,12 +74,15 @@ function filterOf(
       ? settles(first.consequent)
       : isReturn(first.consequent) && rest.some((one) => settles(one))
   const event = namesIn(node, file.parsed.text)
-  return isPassing && isAboutOthers(first.test, event, file.parsed.text) ? first.test : undefined
+  return isPassing && isAboutOthers(first.test, event, listener) ? first.test : undefined
 }
 
-/** The names of its parameters, and of their parts. */
+/** The names of its parameters, and of their parts; names of types are none. */
 function namesIn({ params }: AnyFunction, text: string): readonly string[] {
-  return params.flatMap(({ start, end }) => text.slice(start, end).match(/[\w$]+/g) ?? [])
+  return params.flatMap((param) => {
+    const type = 'typeAnnotation' in param ? param.typeAnnotation : undefined
+    return text.slice(param.start, type?.start ?? param.end).match(/[\w$]+/g) ?? []
+  })
 }
 
 function isReturn(statement: Statement): boolean {
@@ -92,25 +93,47 @@ function isReturn(statement: Statement): boolean {
   return only.type === 'ReturnStatement' && only.argument === null
 }
 
-/** A part of the event is compared with something of this caller, and not with a value that is written there. */
-function isAboutOthers(test: Expression, params: readonly string[], text: string): boolean {
+/** A part of the event is compared with something of this caller, and not with a state that all callers know. */
+function isAboutOthers(
+  test: Expression,
+  event: readonly string[],
+  listener: FunctionUnit,
+): boolean {
   const node = unwrap(test)
   if (node.type === 'LogicalExpression')
-    return isAboutOthers(node.left, params, text) || isAboutOthers(node.right, params, text)
+    return isAboutOthers(node.left, event, listener) || isAboutOthers(node.right, event, listener)
   if (node.type !== 'BinaryExpression' || !/^[!=]==?$/.test(node.operator)) return false
-  const sides = [node.left as Expression, node.right].map(unwrap)
-  if (sides.some(({ type }) => type === 'Literal' || type === 'TemplateLiteral')) return false
-  const isOfEvent = ({ start, end }: Expression): boolean =>
-    params.some((name) => isNamedIn(text.slice(start, end), name))
-  return sides.filter(isOfEvent).length === 1 && !sides.some(isConstant)
+  const roots = [node.left as Expression, node.right].map((side) => rootOf(side))
+  const [ofEvent, ...others] = roots.filter((name) => name !== undefined && event.includes(name))
+  const own = roots.find((name) => name !== undefined && !event.includes(name))
+  return (
+    ofEvent !== undefined &&
+    others.length === 0 &&
+    own !== undefined &&
+    isOfCaller(own, listener.parent)
+  )
 }
 
-/** `State.Ready`, `READY`: a state of all, and not one of several callers. */
-function isConstant(node: Expression): boolean {
-  if (node.type === 'Identifier') return /^[A-Z][A-Z0-9_]*$/.test(node.name)
-  if (node.type !== 'MemberExpression') return false
-  const root = unwrap(node.object)
-  return root.type === 'Identifier' && /^[A-Z]/.test(root.name)
+/** `this` or the name that a path of fields begins with. */
+function rootOf(side: Expression): string | undefined {
+  let at = unwrap(side)
+  while (at.type === 'MemberExpression') at = unwrap(at.object)
+  if (at.type === 'ThisExpression') return 'this'
+  return at.type === 'Identifier' ? at.name : undefined
+}
+
+/** Declared in a function around the listener: every caller has its own. */
+function isOfCaller(name: string, around: FunctionUnit | undefined): boolean {
+  if (name === 'this') return true
+  for (let at = around; at !== undefined && at.kind !== 'module'; at = at.parent) {
+    if (at.params.includes(name)) return true
+    const text = at.file.parsed.text.slice(at.start, at.end)
+    const declared = new RegExp(
+      `(?:const|let|var)\\s[^=;]*(?<![\\w$])${name.replaceAll('$', '\\$')}(?![\\w$])`,
+    )
+    if (declared.test(text)) return true
+  }
+  return false
 }
 
 function describe(site: CallSite, filter: Place): Draft {
