@@ -10,12 +10,12 @@
  *  K3  A lease that the server has ended is given up at once: its job is aborted and its result is not sent. A job that
  *      the server asks to stop is aborted too, and its lease handed back when the job has ended.
  *  K4  A lease whose job this worker does not have in that version is handed back, with the versions that it has.
- *  K7  A job that does not end within two seconds after its lease was lost, or after the worker had to end, is given
- *      up: it holds no place of the worker any longer, and its result is ignored.
- *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so; so is a loop that
- *      stands still without a lease.
  *  K5  stop() finishes running jobs within its deadline, hands the rest back, and says that the worker leaves. Five seconds after the
  *      deadline it has ended, whatever the server answers.
+ *  K6  A job that keeps the loop after its lease was lost is ended with its process, where `watchdog` says so; so is a loop that
+ *      stands still without a lease.
+ *  K7  A job that does not end within two seconds after its lease was lost, or after the worker had to end, is given
+ *      up: it holds no place of the worker any longer, and its result is ignored.
  *  K8  The units of a campaign do not wait for the answer to a report: the next report has what was done meanwhile. A proposal of
  *      parameters is bound to one report, so there they do.
  */

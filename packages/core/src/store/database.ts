@@ -17,9 +17,9 @@
  *      current is refused, a batch that claims a name which is taken is refused, the others are written.
  *  D3  The commits of a session are numbered 1, 2, 3 … A commit is written only if its session is not
  *      fenced and its number is the next.
- *  D5  A row that was written already changes nothing: a caller that was left without an answer may write it again.
  *  D4  After `fence` has answered, no commit of that session is written any more, and its answer names
  *      the last one and which of its batches were refused.
+ *  D5  A row that was written already changes nothing: a caller that was left without an answer may write it again.
  *  D6  A commit with a row that the database cannot hold rejects with `HDL_ROW_REFUSED`: nothing of it is written, and
  *      its number is the next one still.
  */

@@ -31,3 +31,23 @@ test('an invariant of releases is defined once, and every quoted one is defined'
   }
   assert.deepEqual(unknown, [])
 })
+
+test('the numbers of the rules of a file ascend', () => {
+  const wrong = files('packages/*/src/**/*.{ts,tsx}', '{bench,chaos,scripts,servers}/**/*.{ts,mjs}')
+    .filter((file) => !file.includes('/fixtures/'))
+    .flatMap((file) => outOfOrder(read(file)).map((name) => `${name} in ${file}`))
+  assert.deepEqual(wrong, [])
+})
+
+/** Rules that come after one of a higher number, within one comment. */
+function outOfOrder(source: string): string[] {
+  return Array.from(source.matchAll(/\/\*\*[\s\S]*?\*\//g)).flatMap(([comment]) => {
+    const last = new Map<string, number>()
+    return Array.from(comment.matchAll(definition)).flatMap(([, name]) => {
+      const [, letters, digits] = /^([A-Z]+)(\d+)$/.exec(name!)!
+      const isBehind = Number(digits) <= (last.get(letters!) ?? 0)
+      last.set(letters!, Number(digits))
+      return isBehind ? [name!] : []
+    })
+  })
+}

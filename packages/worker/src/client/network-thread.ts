@@ -8,12 +8,12 @@
  *      is not: the server learns from the next call that the worker leaves.
  *  N3  A connection that the server closed while leases are held is a reason to beat soon, at a random time: after a
  *      restart of the server all workers come back within half a minute, and not all at once.
+ *  N4  A lease that was lost and is not dropped in time means that the loop of the worker stands still (K6).
  *  N5  While a job is held and neither a claim nor an upload uses their connection, a beat waits there: its answer comes as
  *      soon as the server wants the job to stop, or has ended the lease. Claims and uploads end it.
  *  N6  A beat that is refused for good (its token was revoked, or the user who made it was blocked) means that all leases are lost.
- *  N4  A lease that was lost and is not dropped in time means that the loop of the worker stands still (K6).
- *  N7  So does a loop that holds no lease and answers none of four questions, spread over the time of the watchdog: a job that was
- *      given up may block it, and nothing would claim any more. A process that was suspended has missed one question.
+ *  N7  A loop that holds no lease and answers none of four questions, spread over the time of the watchdog, stands still too: a job
+ *      that was given up may block it, and nothing would claim any more. A process that was suspended has missed one question.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe, systemKernel, type Timer } from '@heddle/core/lowlevel'

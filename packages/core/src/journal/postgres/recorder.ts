@@ -9,8 +9,8 @@
  *  R1  Rows of a run are written in the order of push(). One statement is under way at a time.
  *  R2  A statement that was left without an answer is sent again as it was: rows and states that are there already
  *      change nothing (journal-schema.ts), and rows of a run that was taken over are refused.
- *  R4  While a statement is under way the next one is made ready as soon as it is full.
  *  R3  Every batch is reported once: durable, lost, or with the failure of the whole journal (J6).
+ *  R4  While a statement is under way the next one is made ready as soon as it is full.
  */
 import type { HeddleError } from '../../errors.ts'
 import type { Link } from '../../store/postgres/database-link.ts'

@@ -5,9 +5,9 @@
  *      not follow in its session) fails before it has written anything.
  *  Q2  A server is alive while its lease lasts and the lock of its process is held (C10): the shards of a process that
  *      was killed are free at once, those of one that was stopped when its lease runs out.
+ *  Q3  `commit` is never thrown: journal and store share the file, and a failure of one is not the other's.
  *  Q4  A row that SQLite cannot hold (D6) fails the change that it belongs to: the others of its transaction are carried
  *      out once more, each in its own.
- *  Q3  `commit` is never thrown: journal and store share the file, and a failure of one is not the other's.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { describe, HeddleError } from '../../errors.ts'
