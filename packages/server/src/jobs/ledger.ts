@@ -23,7 +23,8 @@ export type StageName = 'prepare' | 'items'
 
 /** Work that was acknowledged. */
 export interface LedgerEntry {
-  readonly runId: string
+  /** Unique to the acknowledgement: a handle may be acknowledged again. */
+  readonly acknowledgementId: string
   /** The code of the job may run once this resolves. Absent when it was acknowledged in this life. */
   readonly begin?: (() => Promise<void>) | undefined
   /** A step of a stage, or a line that its job has logged. */

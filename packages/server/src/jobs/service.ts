@@ -416,7 +416,7 @@ export class JobService {
     const { begin } = entry
     const submission = { served, input, handle, seat, priority, force, begin, family }
     const work = this.#join(submission, 0, { tenant })
-    work.holds.add({ request: entry.runId })
+    work.holds.add({ request: entry.acknowledgementId })
     this.#backlog.take(handle)
     // Asked for again meanwhile: once that request is durable, it stands for both.
     while (work.ledger !== undefined) {

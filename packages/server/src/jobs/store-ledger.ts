@@ -63,16 +63,19 @@ export interface StoreLedgerOptions {
 }
 
 /** The methods of the service that are called here. */
-type Worker = Pick<JobService, 'takeOver' | 'handOver'>
+type Computing = Pick<JobService, 'takeOver' | 'handOver'>
 
 /** Between the handle and the number of an acknowledgement: no handle has it. */
 const separator = ' '
+
+/** The id of an acknowledgement, which the store has for the handle of its job. */
+const acknowledgementIdOf = (handle: string, number: string): string => handle + separator + number
 
 const handleOf = (id: string): string => id.slice(0, id.indexOf(separator))
 
 /** The entry of one acknowledgement. */
 class StoreEntry implements LedgerEntry {
-  readonly runId: string
+  readonly acknowledgementId: string
   readonly handle: string
   readonly tenant: string | undefined
   readonly begin: (() => Promise<void>) | undefined
@@ -91,7 +94,7 @@ class StoreEntry implements LedgerEntry {
     isRecalled: boolean,
     attempt?: JobAttempt,
   ) {
-    this.runId = id
+    this.acknowledgementId = id
     this.tenant = tenant
     this.handle = handleOf(id)
     this.#history = history
@@ -148,7 +151,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
   readonly #options: StoreLedgerOptions
   /** Those whose acknowledgement this process has written. */
   readonly #entries = new Map<string, StoreEntry>()
-  #service: Worker | undefined
+  #service: Computing | undefined
 
   constructor(options: StoreLedgerOptions) {
     this.#options = options
@@ -167,23 +170,23 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
   }
 
   /** The service that works. Before the shards are started. */
-  connect(service: Worker): void {
+  connect(service: Computing): void {
     this.#service = service
   }
 
   /** @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. *Cancellation*: none. */
   async acknowledge(served: ServedJob, work: AcknowledgedWork): Promise<LedgerEntry> {
     const number = newRunId(this.#options.kernel)
-    const handle = work.handle + separator + number
+    const id = acknowledgementIdOf(work.handle, number)
     const history = this.#options.history.of(number, served, work, false)
-    const entry = new StoreEntry(handle, work.tenant, history, false)
-    this.#entries.set(handle, entry)
+    const entry = new StoreEntry(id, work.tenant, history, false)
+    this.#entries.set(id, entry)
     try {
       const { name, version } = served
-      await this.acknowledged.acknowledge({ handle, job: name, version, input: inputOf(work) })
+      await this.acknowledged.acknowledge({ handle: id, job: name, version, input: inputOf(work) })
       return entry
     } catch (error) {
-      this.#entries.delete(handle)
+      this.#entries.delete(id)
       throw error
     }
   }
@@ -200,7 +203,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
     await Promise.all(
       moved.map(async (found) => {
         const { work, crashes } = found
-        const handle = work.handle + separator + found.runId
+        const handle = acknowledgementIdOf(work.handle, found.runId)
         const request = { handle, job: work.job, version: work.version, input: inputOf(work) }
         // Earlier versions set work aside after five crashes: work with fewer is tried once more.
         const most = crashes >= 5 ? mostInterruptions : mostInterruptions - 1
@@ -270,7 +273,7 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
   /** L4. @throws `HDL_NOT_OWNER`, `HDL_OWNERSHIP_LOST`, `HDL_STORE_FAILED`. *Cancellation*: none. */
   async retry(handle: string): Promise<void> {
     for (const aside of this.#listAside(handle)) {
-      const id = handle + separator + newRunId(this.#options.kernel)
+      const id = acknowledgementIdOf(handle, newRunId(this.#options.kernel))
       const { job, version, input } = aside
       await this.acknowledged.acknowledge({ handle: id, job, version, input })
       await this.acknowledged.endSetAside(aside.handle, 'retried')

@@ -15,7 +15,7 @@ const { signal } = new AbortController()
 function acknowledgement(handle: string) {
   const ends: string[] = []
   const entry: LedgerEntry = {
-    runId: `${handle} 1`,
+    acknowledgementId: `${handle} 1`,
     write: () => undefined,
     putBack: () => ends.push('put back'),
     end: (how) => ends.push(how),

@@ -1,5 +1,5 @@
 /**
- * The write side of the database: one transaction for each group of batches.
+ * The statements that write a journal: one transaction for each group of batches.
  *
  *  D1  A group is durable as a whole or not at all. What failed may be written again: nothing of it is there.
  *  D2  Positions and the numbers of runs are given in the transaction that writes them, behind the last that any

@@ -1,6 +1,6 @@
 /**
- * The write side of a journal's file, in the thread that hosts it: a change is a batch of rows, a claim to a run, a
- * message, or a step of removing a run.
+ * The journal in the thread that writes its file: carries out changes, and keeps those that fail. A change is a batch of
+ * rows, a claim to a run, a message, or a step of removing a run.
  *
  *   writing ──a write failed──▶ keeping ──retry succeeded──▶ writing
  *      └──the file is gone or damaged─┴──given up──▶ failed
