@@ -33,7 +33,8 @@ import { checkName, checkOptions, type OptionNames } from '../kernel/check.ts'
 import { isoTime } from '../kernel/iso-time.ts'
 import { systemKernel, type Kernel } from '../kernel/kernel.ts'
 import { writeAtomic } from './atomic-write.ts'
-import { codeOf, fileError } from './replace.ts'
+import { isProcessAlive } from './process-alive.ts'
+import { fileError } from './replace.ts'
 import { makeFolder } from './make-folder.ts'
 
 /** The holder of a lock, as written beside it. */
@@ -85,15 +86,6 @@ function userName(): string {
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return codeOf(error) === 'EPERM'
-  }
-}
-
 function describeHolder(holder: LockHolder): string {
   const who = holder.pid === process.pid ? 'this process, ' : ''
   return `${who}pid ${holder.pid} on ${holder.hostname} (user ${holder.user}, since ${holder.startedAt}): ${holder.command}`
@@ -109,7 +101,7 @@ async function readHolder(file: string): Promise<string> {
   }
   if (typeof found !== 'object' || typeof found?.pid !== 'number') return 'another process'
   const { pid, hostname = '?', user = '?', startedAt = '?', command = '?' } = found
-  if (hostname === os.hostname() && !isAlive(pid)) return 'a process that has just taken it'
+  if (hostname === os.hostname() && !isProcessAlive(pid)) return 'a process that has just taken it'
   return describeHolder({ pid, hostname, user, startedAt, command })
 }
 

@@ -20,6 +20,7 @@ import { defaultQuota, type ArtifactStore } from '../../artifacts/artifact-store
 import { FolderArtifacts } from '../../artifacts/folder/folder-artifacts.ts'
 import { PostgresArtifacts } from '../../artifacts/postgres/postgres-artifacts.ts'
 import { HeddleError, isError } from '../../errors.ts'
+import { isProcessAlive } from '../../files/process-alive.ts'
 import { startBeat, type Beat } from '../../kernel/beat.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
@@ -734,11 +735,5 @@ function holderOf({ pid, host, command }: RunHolder): RunHolder {
 
 /** Whether the holder was a process of this machine that is gone: its lease is worth waiting for. */
 function isDead({ pid, host }: RunHolder): boolean {
-  if (host !== hostname()) return false
-  try {
-    process.kill(pid, 0)
-    return false
-  } catch (error) {
-    return (error as { code?: unknown }).code === 'ESRCH'
-  }
+  return host === hostname() && !isProcessAlive(pid)
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from '../../sqlite/node-sqlite.ts'
 import { lockName } from './file-names.ts'
-import { isProcessAlive } from './session-lock.ts'
+import { isProcessAlive } from '../../files/process-alive.ts'
 import { isBusy } from './sqlite-error.ts'
 
 /**

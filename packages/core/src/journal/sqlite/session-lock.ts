@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync } from '../../sqlite/node-sqlite.ts'
 import { takeLock } from '../../files/exclusive-lock.ts'
+import { isProcessAlive } from '../../files/process-alive.ts'
 import { writersFolder } from './file-names.ts'
 import { isBusy } from './sqlite-error.ts'
 import { makeFolderNow } from '../../files/make-folder.ts'
@@ -68,14 +69,4 @@ export function isSessionAlive(file: string, { lock, pid }: SessionRow): boolean
 /** Removes the files of a dead session. */
 export function removeSessionLock(file: string, { lock }: SessionRow): void {
   if (lock !== null) rmSync(lockPath(file, lock), { force: true })
-}
-
-/** For readers that may not lock the file. A process with the number of a killed one is taken for it. */
-export function isProcessAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }

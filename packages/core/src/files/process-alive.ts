@@ -1,0 +1,9 @@
+/** Whether a process of this machine has this number. A later one with the number of one that was killed is taken for it. */
+export function isProcessAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
