@@ -107,7 +107,7 @@ function matches({ name, also = [] }: Row, only: readonly string[]): boolean {
   return only.length === 0 || only.some((part) => names.some((each) => each.includes(part)))
 }
 
-/** Ours is always played: without it there is nothing to compare. */
+/** Heddle is always measured: without it there is nothing to compare. */
 function withEntrants(row: Row, against: readonly string[]): Row {
   if (against.length === 0) return row
   const chosen = Object.entries(row.entrants).filter(

@@ -72,7 +72,7 @@ const others: Step[] = [
   ['format', () => runTool('oxfmt', ['--check'])],
   ['docs', () => checkPages()],
   ['unused', () => runTool('knip', ['--no-progress'])],
-  // Ours has to be as clean as we ask of others: heddle-analyze.json has the settings.
+  // Our own code has to be as clean as we ask of others: heddle-analyze.json has the settings.
   ['races', () => runNode(['packages/cli/bin/heddle.js', 'analyze', 'packages/'])],
   ...publicPackages().map((folder): Step => [path.basename(folder), () => checkPacked(folder)]),
 ]

@@ -155,10 +155,10 @@ export interface MeasuredRow {
   readonly unit: string
   /** null for a peer that failed, was not there or did not end in time; `notes` then says why. */
   readonly peers: Readonly<Record<string, number | null>>
-  /** Ours against the best peer; above 1 ours is better, for rates and latencies alike. */
+  /** Heddle against the best peer; above 1 Heddle is better, for rates and latencies alike. */
   readonly ratio: number | null
   readonly floor?: number
-  /** Ours against the floor, oriented like `ratio`. */
+  /** Heddle against the floor, oriented like `ratio`. */
   readonly floorRatio?: number
   /** Median over rounds of the longest gap of the floor's loop: the machine's own effect on a loop. */
   readonly floorLoopGapMs?: number

@@ -1,4 +1,4 @@
-/** Ours in the rows about acknowledged jobs: `heddle serve` in a process of its own, asked over HTTP. */
+/** Heddle in the rows about acknowledged jobs: `heddle serve` in a process of its own, asked over HTTP. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'

@@ -1,4 +1,4 @@
-/** Ours in the rows about permits: keys, a pipeline, a server. */
+/** Heddle in the rows about permits: keys, a pipeline, a server. */
 import { Graph, Scheduler, job, run } from '@heddle/core'
 import { startServer } from '@heddle/server'
 import { parse, spin } from './capacity-jobs.ts'

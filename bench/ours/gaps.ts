@@ -1,4 +1,4 @@
-/** Ours in the gaps suite: what a program does through the public surface. */
+/** Heddle in the gaps suite: what a program does through the public surface. */
 import { Graph, Scheduler, isError, job, run, type Job } from '@heddle/core'
 import { Event } from '@heddle/core/lowlevel'
 import { inSlices } from '../suites/engine/slices.ts'

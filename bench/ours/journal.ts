@@ -1,4 +1,4 @@
-/** Ours in the rows of transitions: a run's writer, as `run()` uses it. */
+/** Heddle in the rows of transitions: a run's writer, as `run()` uses it. */
 import { newRunId, openJournal } from '@heddle/core/lowlevel'
 import type { OpenLedger, Step } from '../suites/journal/contract.ts'
 

@@ -1,4 +1,4 @@
-/** Ours in the rows that run a graph from end to end: `run()` with a journal. */
+/** Heddle in the rows that run a graph from end to end: `run()` with a journal. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Graph, job, run, type NodeRef, type RunOptions } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'

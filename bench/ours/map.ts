@@ -1,4 +1,4 @@
-/** Ours in the rows of maps: one `Graph.map` with `collect: false`. */
+/** Heddle in the rows of maps: one `Graph.map` with `collect: false`. */
 import { Graph, job, run, type MapCounts, type RunOptions } from '@heddle/core'
 import { openJournal } from '@heddle/core/lowlevel'
 import { runChild } from './child-process.ts'

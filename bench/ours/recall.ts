@@ -1,4 +1,4 @@
-/** Ours in the rows about a recall: a server's reads of acknowledged jobs when it starts. */
+/** Heddle in the rows about a recall: a server's reads of acknowledged jobs when it starts. */
 import { randomUUID } from 'node:crypto'
 import {
   AcknowledgedJobs,

@@ -1,4 +1,4 @@
-/** Ours in the graph and bounded rows: a `Scheduler` with its features on. */
+/** Heddle in the graph and bounded rows: a `Scheduler` with its features on. */
 import { Scheduler, type Observer } from '@heddle/core'
 import { concurrency } from '../suites/engine/conditions.ts'
 import type { PlayBounded, PlayGraph, Task } from '../suites/engine/contract.ts'

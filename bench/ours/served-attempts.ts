@@ -1,4 +1,4 @@
-/** Ours in the rows about served jobs: a real server over HTTP, with one slot. */
+/** Heddle in the rows about served jobs: a real server over HTTP, with one slot. */
 import { job, retryAfter } from '@heddle/core'
 import { startServer } from '@heddle/server'
 

@@ -47,7 +47,7 @@ export interface Workspace {
   readonly packages: ReadonlyMap<string, WorkspacePackage>
   /** Versions that `catalog:` and `catalog:name` mean; the default catalog is called `default`. */
   readonly catalogs: ReadonlyMap<string, ReadonlyMap<string, string>>
-  /** What was left out and could be missed, as sentences. */
+  /** Sentences that name what was left out although a reader may expect it. */
   readonly warnings?: readonly string[]
 }
 

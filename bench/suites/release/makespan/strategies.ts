@@ -15,7 +15,7 @@ import { ModelWork } from './work.ts'
  */
 const resources = { cpu: concurrency, upload: concurrency, read: 2 * concurrency, git: 1 }
 
-/** Ours: every stage is a node. */
+/** The strategy of `heddle release`: every stage is a node. */
 export function byStages(model: ReleaseModel, graph: Graph): Promise<number> {
   return playStages(model, graph, (needs) => needs, { concurrency: Infinity, resources })
 }

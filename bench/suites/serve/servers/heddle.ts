@@ -1,4 +1,4 @@
-/** Ours, with default options: `heddle.ts STORE`. */
+/** A Heddle server with default options: `heddle.ts STORE`. */
 import { job } from '@heddle/core'
 import { startServer } from '@heddle/server'
 import { large, work } from '../work.ts'

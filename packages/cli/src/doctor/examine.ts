@@ -24,7 +24,7 @@ import {
 
 export interface ExamineOptions {
   readonly json: boolean
-  /** Where to look too: journals and stores have the same addresses. */
+  /** Addresses of journals and stores to check beside the project. */
   readonly places: readonly string[]
 }
 

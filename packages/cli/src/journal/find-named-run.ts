@@ -1,7 +1,7 @@
 import { HeddleError, isError } from '@heddle/core'
 import { suggest, type Journal, type RunSummary } from '@heddle/core/lowlevel'
 
-/** More than is ever kept in one file: a run is found however old it is. */
+/** Larger than the number of runs in any journal, so that the oldest run is found too. */
 const runsLookedAt = 1_000_000
 const candidatesShown = 5
 

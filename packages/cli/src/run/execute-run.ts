@@ -214,7 +214,7 @@ class RunExecution {
     const address = dashboard?.show(run)
     if (address !== undefined) this.#announceDashboard(address)
     if (run.isRecorded) {
-      // There is nothing to watch and nothing to steer.
+      // The result was recorded earlier: there is nothing to show and nothing to control.
       this.#phase = 'ended'
       await this.#watch.stop()
       reporter.notice(`run ${run.id} had ended before: this is its recorded result`)

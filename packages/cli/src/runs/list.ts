@@ -122,7 +122,7 @@ const layouts: readonly (readonly ColumnName[])[] = [
 /** Columns of a layout with a title that is cut rather than left out. */
 const mostBesideCutTitle = 4
 
-/** The first layout that fits. Before the title is left out it is cut. */
+/** The first layout that fits the terminal. The title is cut before it is left out. */
 function fittingTable(runs: readonly RunSummary[], surface: Surface): Line[] {
   const room = surface.columns ?? Infinity
   let lines: Line[] = []

@@ -27,12 +27,12 @@ import { waitText } from './waits.ts'
 export interface ShowInput {
   readonly record: RunRecord
   readonly criticalPath: CriticalPath
-  /** Whether something that is known was left out. */
+  /** Whether the view stops at an earlier point of the run: later rows are left out. */
   readonly isPast: boolean
   readonly surface: Surface
 }
 
-/** More are counted, unless all are asked for. */
+/** Further nodes are only counted, unless the caller asks for all. */
 const nodesShown = 60
 const failuresShown = 20
 const longestName = 48

@@ -23,7 +23,7 @@ const optionNames = {
 export class DrainRate {
   readonly #clock: Clock
   #running = 0
-  /** The last completion, or the start of the work that runs when that is later. */
+  /** When the last work completed, or when the running work started if that is later. */
   #since = 0
   /** When the last thing stopped running. */
   #idleSince = 0

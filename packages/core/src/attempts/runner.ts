@@ -361,7 +361,7 @@ export class AttemptRunner<T extends Attemptable, A extends Attempt<T>> implemen
     else this.#host.onSucceeded(entry, outcome, now)
   }
 
-  /** A5: it was aborted, is suspended, or has made durable steps. */
+  /** A5: ends an attempt that was aborted, is suspended, or has made durable steps. */
   #endSpecial(attempt: A, threw: boolean, outcome: unknown, now: number): void {
     // A6: a place that gives up when the grace is over may do so before the runner's own timer.
     if (attempt.cancelled && now > attempt.dueAt!) return this.#abandon(attempt)

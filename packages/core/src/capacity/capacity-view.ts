@@ -283,7 +283,7 @@ export class View<T extends Entry<T>> {
 
   /**
    * After {@link admits} or {@link hasRoom}, in the same step: waits in the line of the process, unless it is the run itself
-   * that has too little, or holds it back. Called by the process it could not start, and would join and be called for ever.
+   * that has too little, or holds it back. A lane that joined without that room would be called by the process, fail to start and join again, for ever.
    */
   waitForShared(lane: Lane<T>, claim: Claim<T>, isResumed = false): void {
     const { own, shared } = this

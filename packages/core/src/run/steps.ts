@@ -398,7 +398,7 @@ export class Steps implements AttemptSteps {
     return this.#source.memory?.find(path) ?? this.#source.past?.find(path)
   }
 
-  /** A failure of the attempt that was interrupted. When this attempt ends badly it does not stand any more. */
+  /** The failure of a step in the interrupted attempt. It is dropped when this attempt fails too. */
   #standingFailure({ error }: PastStep): Error {
     this.#host.journal?.recorder.noteFailedParts(this.#node)
     return fromErrorRecord(error!)

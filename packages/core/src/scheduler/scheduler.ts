@@ -455,7 +455,7 @@ export class Scheduler {
         node.index < 0 ? (node as Part).readyAt : this.#timeline.readyAt(node.index),
       onRoom: () => this.#pumpSoon(),
     })
-    // Until it runs it keeps no other run waiting for permits of the process.
+    // A run that has not started keeps no other run waiting for permits of the process.
     this.#lanes.withdraw()
     this.#observers = new Observers(
       options.observer === undefined ? [] : [checkFunction('observer', options.observer)],

@@ -76,7 +76,7 @@ export class ThreadContext implements JobContext {
     return (this.identity ??= randomUUID())
   }
 
-  // A type error, and refused with words where the type was cast away.
+  // A type error; where the type was cast away, an error that says why.
   get run(): never {
     return this.#refuseStep('run')
   }

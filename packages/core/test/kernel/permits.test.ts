@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { Permits, makePermits } from '../../src/kernel/permits.ts'
 
-test('P1 P2 P3 property: never more out than there are, of either kind, and all come back', () => {
+test('P1 P2 P3 property: permits of either kind are never given out beyond the limit, and all are given back', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 5 }),

@@ -10,7 +10,7 @@ import { useJournal } from '../../src/run/named-journal.ts'
 import { until } from '../kernel/until.ts'
 import { CountedGraph, temporaryFolder } from './kit.ts'
 
-test('one journal for all its users, open for a second after the last, then closed', async (t) => {
+test('runs of one address share a journal, which is closed a second after the last of them', async (t) => {
   const folder = temporaryFolder(t)
   const address = `sqlite:${path.join(folder, 'runs.db')}`
   const clock = new VirtualClock()

@@ -13,7 +13,7 @@ function newContext(progress: (text: string | undefined) => void = () => {}): Th
   })
 }
 
-test('durable steps, which are a type error in a thread, are refused with words', () => {
+test('a thread job that calls a durable step past its types gets an error that says why', () => {
   const context = newContext() as unknown as LoopContext
   for (const step of ['run', 'sleep', 'waitFor'] as const) {
     assert.throws(() => context[step], {

@@ -104,7 +104,7 @@ test('bytes are copied: the same kind of view, in the same fields, and the calle
   assert.deepEqual(buffer.input, new Uint8Array(2 ** 22).fill(5))
 })
 
-test('values that the codec does not know are left to the clone', async () => {
+test('values that the codec does not know are left to structured clone', async () => {
   class Point {
     readonly x = 1
   }
@@ -120,7 +120,7 @@ test('copying and encoding stop when the task has left', async () => {
   assert.equal(await carry(entries(200_000), 'values', () => true), undefined)
 })
 
-test('a value that cannot be read is left to the clone', () => {
+test('a value whose properties throw when they are read is left to structured clone', () => {
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()
   const throwing = {

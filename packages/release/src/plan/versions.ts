@@ -102,7 +102,7 @@ function pythonPhase(prerelease: string): string {
   })
 }
 
-/** The version of a package that was never released: what its manifest says, announced if wanted. */
+/** The version of a package that was never released: the one in its manifest, as a prerelease if wanted. */
 export function firstVersion(ecosystem: Ecosystem, written: string, prerelease?: string): string {
   if (prerelease === undefined || prereleaseName(ecosystem, written) !== undefined) return written
   return ecosystem === 'npm'

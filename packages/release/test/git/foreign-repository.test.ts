@@ -8,7 +8,7 @@ import { versionRelease } from '../../src/version/version.ts'
 import { Monorepo } from '../support/monorepo.ts'
 import { publishManifests } from '../support/publish.ts'
 
-/** Until the test ends. */
+/** Sets an environment variable until the test ends. */
 function setVariable(t: TestContext, name: 'GIT_DIR' | 'GIT_WORK_TREE', value: string): void {
   const before = process.env[name]
   t.after(() => {

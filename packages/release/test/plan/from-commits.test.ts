@@ -160,7 +160,7 @@ test('H4: the title of a merged request counts where its commits say nothing', a
   assert.deepEqual(await repository.versions({ exclude: ['b', 'c'] }), { a: '1.1.0', d: '1.0.1' })
 })
 
-test('H1: a revert cancels, a revert of the revert brings back', async (t) => {
+test('H1: a revert removes a commit from the plan, and a revert of the revert restores it', async (t) => {
   const repository = await released(t)
   await repository.change('a', 'feat: x')
   await repository.git('revert', '--no-edit', 'HEAD')

@@ -8,7 +8,7 @@ interface Staged {
 }
 
 export interface StagingRegistry extends StubServer {
-  /** Puts something in, as another user would. */
+  /** Stages a version of a package, as another user does. */
   stage(name: string, version: string, integrity: string): string
 }
 

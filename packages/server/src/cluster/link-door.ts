@@ -5,7 +5,7 @@
  *  D1  A link is opened only by a server of the cluster, which proves it (F2); each call on it proves its caller as well.
  *  D2  A call whose caller has left, or whose link has closed, is aborted as a request whose client has left.
  *  D3  A server that stops finishes the calls under way within its deadline, then closes its links.
- *  D4  An answer that is too long for a frame is not sent: the other server hears that, and asks for it over a connection of its own.
+ *  D4  An answer that is too long for a frame is not sent: the other server is answered so, and asks for it over a connection of its own.
  */
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'

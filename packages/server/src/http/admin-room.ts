@@ -32,7 +32,7 @@ export interface AdminOptions {
   /** Counts of the structured log; undefined when there is none. */
   readonly log?: () => LogStats | undefined
   readonly clock: Clock
-  /** Milliseconds of a gap of the loop that make the server not ready. */
+  /** A gap of the loop of this many milliseconds makes the server not ready. */
   readonly readyGap: number
 }
 

@@ -1,9 +1,8 @@
 /**
  * Keeps web pages away: a browser sends whatever a page requests, also to this machine.
  *
- * B1. A change says that it is JSON, also without a body, unless its route takes forms or raw bodies. A page of another
- * site may send forms and plain text
- *     without asking; for JSON its browser asks first, and this server never allows it.
+ * B1. A change says that it is JSON, also without a body, unless its route takes forms or raw bodies. A page of another site
+ *     may send forms and plain text without asking; for JSON its browser asks first, and this server never allows it.
  * B2. Changes (POST, PUT, PATCH, DELETE) are refused to pages of another site, which their browser names as the origin.
  * B3. A server that only this machine can reach answers to its own names only: a page may let its own name point
  *     to this machine (DNS rebinding), and is of the same site then.

@@ -29,7 +29,7 @@ export function requestId(request: FastifyRequest): string {
 export function codingProblemOf(request: FastifyRequest): Error | undefined {
   const { method, is404, headers } = request
   const { 'content-encoding': coding = '' } = headers
-  // No route reads the body of those.
+  // No route reads the body of a GET or HEAD, and an unknown address has no route.
   if (method === 'GET' || method === 'HEAD' || is404) return undefined
   return /^(?:identity)?$/i.test(coding)
     ? undefined

@@ -2,12 +2,10 @@
  * Sends bytes with ETag, 304 and Range; above 256 kB as a stream, with back-pressure.
  *
  * S1. The parts are never joined: a reader of 30 MB costs the loop some slices of 64 kB, not a copy of the whole.
- * S2. In one turn of the loop at most 32 answers begin, and none after 4 ms; of the delayed ones 8 begin in a turn. So
- * a thousand
- *     callers that wait for one result are answered in slices.
- * S3. In one turn of the loop at most 16 pieces of large answers are sent, of all readers together. They wait in a line
- * of their
- *     own: small answers do not wait behind them.
+ * S2. In one turn of the loop at most 32 answers begin, and none after 4 ms; of the delayed ones 8 begin in a turn. So a
+ *     thousand callers that wait for one result are answered in slices.
+ * S3. In one turn of the loop at most 16 pieces of large answers are sent, of all readers together. They wait in a line of
+ *     their own: small answers do not wait behind them.
  */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -195,7 +195,7 @@ function oneOf(values: readonly unknown[]): string {
 const wholeNumber = /^-?\d{1,15}$/
 const anyNumber = /^-?\d{1,15}(?:\.\d{1,15})?$/
 
-/** From the text of an address to the kind of value in the schema; text that cannot be converted stays text. */
+/** Converts a text of the address to the kind of value in the schema; a text that cannot be converted is kept. */
 function convert(raw: unknown, schema: Words): unknown {
   if (schema.type === 'array') {
     const list = raw === undefined ? [] : Array.isArray(raw) ? raw : [raw]

@@ -159,7 +159,7 @@ export class DelayedStarts {
     throw new HeddleError('HDL_UNKNOWN_START', { start: id })
   }
 
-  /** The soonest first. *Cancellation*: none: there are at most as many as `most` says. */
+  /** The delayed starts, the earliest due time first. *Cancellation*: none: there are at most as many as `most` says. */
   async list(limit: number, isShown: IsShown = () => true): Promise<readonly StartRecord[]> {
     const { tables } = this.#options
     const found: StartRecord[] = []

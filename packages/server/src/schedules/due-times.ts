@@ -23,7 +23,7 @@ export class DueTimes {
   /** @throws `HDL_BAD_OPTION` with the option `cron` or `timezone`. */
   constructor({ cron, timezone }: DueTimesInput) {
     this.#zone = new Zone(timezone)
-    // The parser would also take a single date.
+    // The parser also accepts a single date, which is not a schedule.
     if (!/^\s*@|\s/.test(cron.trim())) throw refused(cron, expected)
     try {
       // The fields are read on the wall clock, as if it were UTC: the meaning of a clock change is decided here.

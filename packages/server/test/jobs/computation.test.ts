@@ -176,7 +176,7 @@ test('W9 attempts that start after the work was raised are moved at once', async
   assert.equal(await done, 'done')
 })
 
-test('its stage follows from its state', () => {
+test('the stage of a computation follows from its state', () => {
   const whole = work(1)
   const stages = (['looking', 'queued', 'preparing', 'making', 'done', 'ended'] as const).map(
     (state) => {

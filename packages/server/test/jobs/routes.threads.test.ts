@@ -53,7 +53,7 @@ test('S54 a job that takes too much memory fails with that reason, and the serve
   await quiet(server)
 })
 
-test('S51 health is answered while 64 jobs take all threads, at 50 checks beside them', async () => {
+test('S51 50 health checks are answered while 64 jobs occupy all threads', async () => {
   const limits = { prepareCapacity: 128, thread: 2 }
   let spinning = 0
   await using server = await startServer({

@@ -179,7 +179,7 @@ function limits({ limits: changed }: Comparison, { symbols }: ComparisonSurface)
   ]
 }
 
-/** How long a node took that is only in one of the runs. */
+/** The duration of a node that only one of the two runs has. */
 function durationText({ kind, node }: GraphDifference, a: Side, b: Side): string {
   if (kind !== 'added' && kind !== 'removed') return ''
   const { nodes } = (kind === 'added' ? b : a).record

@@ -13,7 +13,7 @@
  */
 
 export interface Gap extends Stretch {
-  /** Its column. */
+  /** The column in which the gap is drawn. */
   readonly column: number
 }
 

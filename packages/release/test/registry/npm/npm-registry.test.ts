@@ -328,7 +328,7 @@ test('N-PM: reads that are refused are errors and not "absent"', async () => {
   }
 })
 
-test('tags are set, moved, taken away, and that twice', async () => {
+test('a tag can be set, moved and removed, and each of these twice', async () => {
   await using registry = npmRegistry({ url: verdaccio.url, token: 'anybody' })
   for (const version of ['1.0.0', '2.0.0']) {
     await registry.upload(await packNpm(temporary.folder, 'tagged', version), latest)

@@ -460,7 +460,8 @@ function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
       <Empty title="No runs yet">
         <p>
           Start a graph of this server with the button above, or press <kbd>n</kbd>. A schedule
-          starts one by the clock.
+          starts runs at set times. Jobs that clients submit are on the page{' '}
+          <a href={link(['jobs'])}>Jobs</a>.
         </p>
       </Empty>
     )
