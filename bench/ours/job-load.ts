@@ -11,13 +11,11 @@ export async function openJobLoad(address: string): Promise<Ledger> {
   const ended = new Map<string, () => void>()
   const { ownership, committer } = shards
   const jobs = new AcknowledgedJobs({
-    isEachNew: true,
     ownership,
     committer: {
-      write: async (grant, rows, claims) => {
-        const taken = await committer.write(grant, rows, claims)
+      write: async (grant, rows) => {
+        await committer.write(grant, rows)
         for (const row of rows) if (row.kind === 'job-ended') ended.get(row.handle)?.()
-        return taken
       },
     },
     database,

@@ -29,7 +29,6 @@ export async function leaveJobs(address: string, count: number): Promise<void> {
     Map.groupBy(handles, (handle) => shardOf(handle)),
     ([shard, names]) => ({
       ...grants.get(shard)!,
-      claims: [],
       rows: names.map((handle): StoreRow => ({
         kind: 'job-acknowledged',
         handle,
@@ -60,7 +59,6 @@ export async function recallJobs(
     committer,
     database: store,
     kernel,
-    isEachNew: true,
     runner: {
       has: () => true,
       run: async (_, attempt) => {

@@ -161,7 +161,7 @@ export {
   type QueuedJob,
   type SetAsideJob,
 } from './store/acknowledged-jobs.ts'
-export type { Claim, Grant } from './store/database.ts'
+export type { Grant } from './store/database.ts'
 export { openStore, type OpenStore } from './journal/open-store.ts'
 export type { StoreDatabase, StoreRow } from './store/roles.ts'
 export { shardCount, shardOf } from './store/shard-of.ts'

@@ -319,9 +319,9 @@ export interface WriterWatcher {
   onTrouble?(trouble: JournalTrouble | undefined): void
   /**
    * Rows that it adds before it returns are written together with the removal of a `cancel`. A `signal` stays in the
-   * mailbox until `take` is called: its removal is then written together with the next row of a node or a part.
+   * mailbox until {@link RunWriter.commit} is given its number: the removal is written together with that row.
    */
-  onMessage?(message: RunMessage, take: () => void): void
+  onMessage?(message: RunMessage, mail: number): void
 }
 
 /** How long a failed write is tried again. Users of one file in a process write one queue: the longest of their times counts, and the shortest pause. */
@@ -386,8 +386,14 @@ export interface RunWriter extends AsyncDisposable {
    * @throws `HDL_NOT_CLONEABLE` for a value that is not plain data: no row is written, nothing else is
    * harmed. `HDL_CANCELLED` when the guard has dropped it: no row is written. `HDL_STORE_FAILED` when the journal
    * fails.
+   * @param mail The number of the signal whose delivery this row records: it is removed from the mailbox together with it.
    */
-  commit(transition: Transition, value?: unknown, guard?: CommitGuard): Promise<void>
+  commit(
+    transition: Transition,
+    value?: unknown,
+    guard?: CommitGuard,
+    mail?: number,
+  ): Promise<void>
   /** Adds a line of a node's log. False: there is no room, or the run has ended; it was not taken. */
   log(line: LogLine): boolean
   /** Nodes that were added after the start. */

@@ -23,6 +23,7 @@ import type {
 } from './journal.ts'
 import { RowOrder } from './row-order.ts'
 import { checkNodeState, checkRunState, isEnd } from './states.ts'
+import type { Recipient } from './mailbox.ts'
 import type { Outbox } from './outbox.ts'
 import { Kind, elapsedDetail, holderDetail, nodeDetail, nodesDetail } from './rows.ts'
 import { storeError } from './sqlite/sqlite-error.ts'
@@ -31,10 +32,8 @@ import { storeError } from './sqlite/sqlite-error.ts'
 const nodesPerRow = 256
 
 /** The calls of a write side to the writer of a run. */
-export interface SideWriter {
+export interface SideWriter extends Recipient {
   onTrouble(trouble: JournalTrouble | undefined): void
-  /** `mail`: the number by which the writer removes it from the mailbox. */
-  onMessage(message: RunMessage, mail: number): void
   /** The run was taken by another process. */
   onLost(): void
 }
@@ -71,8 +70,6 @@ export class RowWriter implements RunWriter, SideWriter {
   #watcher: WriterWatcher | undefined
   /** Messages that were read from the mailbox before the run was ready for them, by number (J9). */
   readonly #early = new Map<number, RunMessage>()
-  /** The removal of a signal, which is written with the next row. */
-  #taking: RunChange | undefined
   /** Set when another process has taken the run. */
   #lost: HeddleError | undefined
   /** Why a restored value could not be written. */
@@ -100,16 +97,17 @@ export class RowWriter implements RunWriter, SideWriter {
   }
 
   /** Delivers a message. `mail`: its number, by which it is removed from the mailbox. */
-  onMessage(message: RunMessage, mail: number): void {
+  onMessage(message: RunMessage | undefined, mail: number): void {
+    if (message === undefined) {
+      this.#order.push(() => this.#outbox.change(this.#taken(mail)))
+      return
+    }
     if (this.#watcher === undefined) {
       this.#early.set(mail, message)
       return
     }
-    const taken: RunChange = { type: 'taken', run: this.#run, mail }
-    this.#watcher.onMessage?.(message, () => {
-      this.#taking = taken
-    })
-    if (message.kind === 'cancel') this.#order.push(() => this.#outbox.change(taken))
+    this.#watcher.onMessage?.(message, mail)
+    if (message.kind === 'cancel') this.#order.push(() => this.#outbox.change(this.#taken(mail)))
   }
 
   onLost(): void {
@@ -141,11 +139,22 @@ export class RowWriter implements RunWriter, SideWriter {
     this.#addNode(transition, transition.part === undefined ? Kind.node : Kind.part)
   }
 
-  commit(transition: Transition, value?: unknown, guard?: CommitGuard): Promise<void> {
+  commit(
+    transition: Transition,
+    value?: unknown,
+    guard?: CommitGuard,
+    mail?: number,
+  ): Promise<void> {
     try {
       this.#check('commit()')
+      const change = mail === undefined ? undefined : this.#taken(mail)
       if (transition.state !== 'succeeded') {
-        this.append(transition)
+        this.#addNode(
+          transition,
+          transition.part === undefined ? Kind.node : Kind.part,
+          undefined,
+          change,
+        )
         return this.flush()
       }
       const kind = transition.part === undefined ? Kind.success : Kind.part
@@ -153,10 +162,10 @@ export class RowWriter implements RunWriter, SideWriter {
       const name = nameOfWork(transition)
       const encoding = encodeValue(name, value, inlineLimit, clock, guard)
       if ('body' in encoding) {
-        this.#addNode(transition, kind, encoding)
+        this.#addNode(transition, kind, encoding, change)
         return this.flush()
       }
-      const emit = this.#nodeRow(transition, kind)
+      const emit = this.#nodeRow(transition, kind, change)
       let first: Pieces | undefined = encoding.pieces
       const storing = this.#host.side.persist(async () => {
         // When it is tried again it is encoded again: it belongs to the journal until its commit is over.
@@ -313,9 +322,9 @@ export class RowWriter implements RunWriter, SideWriter {
     if (this.#ended) throw new HeddleError('HDL_RUN_ENDED', { action })
   }
 
-  #addNode(transition: Transition, kind: number, value?: StoredValue): void {
+  #addNode(transition: Transition, kind: number, value?: StoredValue, change?: RunChange): void {
     if (this.#order.isHolding) {
-      const emit = this.#nodeRow(transition, kind)
+      const emit = this.#nodeRow(transition, kind, change)
       this.#order.push(() => emit(value))
       return
     }
@@ -323,25 +332,26 @@ export class RowWriter implements RunWriter, SideWriter {
     const code = checkNodeState(state)
     checkRow(transition)
     const detail = nodeDetail(transition)
-    const taking = this.#takeChange()
-    this.#outbox.add(this.#run, kind, node, code, attempt, at, detail, value, taking)
+    this.#outbox.add(this.#run, kind, node, code, attempt, at, detail, value, change)
   }
 
-  #takeChange(): RunChange | undefined {
-    const taking = this.#taking
-    this.#taking = undefined
-    return taking
+  /** The removal of a message. */
+  #taken(mail: number): RunChange {
+    return { type: 'taken', run: this.#run, mail }
   }
 
   /** A row for later, as it is now. */
-  #nodeRow(transition: Transition, kind: number): (value: StoredValue | undefined) => void {
+  #nodeRow(
+    transition: Transition,
+    kind: number,
+    change?: RunChange,
+  ): (value: StoredValue | undefined) => void {
     const { node, state, attempt, at } = transition
     const code = checkNodeState(state)
     checkRow(transition)
     const detail = nodeDetail(transition)
-    const taking = this.#takeChange()
     return (value) =>
-      this.#outbox.add(this.#run, kind, node, code, attempt, at, detail, value, taking)
+      this.#outbox.add(this.#run, kind, node, code, attempt, at, detail, value, change)
   }
 
   #emitNodes(detail: string, at: number): void {

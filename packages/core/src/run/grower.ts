@@ -53,7 +53,7 @@ export class Grower {
 
   /** A signal of this process to a run without a journal: it is kept in memory until a job waits for it. */
   receive(name: string, value: unknown): void {
-    this.#host.signals.receive({ kind: 'signal', name, value, by: 'send()' }, () => {})
+    this.#host.signals.receive({ kind: 'signal', name, value, by: 'send()' }, undefined)
   }
 
   close(): void {

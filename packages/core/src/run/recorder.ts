@@ -70,17 +70,21 @@ export class Recorder {
     return this.#elapsed
   }
 
-  /** Like {@link succeeded}, for a part of a node. */
+  /**
+   * Like {@link succeeded}, for a part of a node. `mail`: the signal that a wait has got. It is removed from the mailbox together
+   * with this row, not with the start that was held back: that may be durable without it.
+   */
   partSucceeded(
     node: string,
     attempt: number,
     part: PartDetail,
     value: unknown,
     guard?: CommitGuard,
+    mail?: number,
   ): Promise<void> {
     this.writeStart()
     const at = this.#clock.wallTime()
-    return this.#writer.commit({ node, state: 'succeeded', attempt, at, part }, value, guard)
+    return this.#writer.commit({ node, state: 'succeeded', attempt, at, part }, value, guard, mail)
   }
 
   /** Writes down how a part stands, without waiting. */

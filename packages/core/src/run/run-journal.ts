@@ -262,8 +262,8 @@ function steer(
       }
       onJournalTrouble?.(trouble)
     },
-    onMessage: (message, take) => {
-      if (message.kind === 'signal') signals.receive(message, take)
+    onMessage: (message, mail) => {
+      if (message.kind === 'signal') signals.receive(message, mail)
       else scheduler.cancel({ source: 'user', by: message.by })
     },
   })

@@ -10,25 +10,25 @@ import type { RunMessage } from '../journal/journal.ts'
 
 export type Signal = Extract<RunMessage, { kind: 'signal' }>
 
-/** A signal, and how it is removed from the mailbox together with the next row. */
 export interface ReceivedSignal {
   readonly value: unknown
-  readonly take: () => void
+  /** Its number in the mailbox: the row that records its delivery removes it. Undefined in a run without a journal. */
+  readonly mail: number | undefined
 }
 
 export class Signals {
   readonly #kept = new Map<string, ReceivedSignal[]>()
   readonly #waiting = new Map<string, Set<(signal: ReceivedSignal) => void>>()
 
-  receive({ name, value }: Signal, take: () => void): void {
+  receive({ name, value }: Signal, mail: number | undefined): void {
     const [first] = this.#waiting.get(name) ?? []
     if (first !== undefined) {
       this.forget(name, first)
-      return first({ value, take })
+      return first({ value, mail })
     }
     const kept = this.#kept.get(name)
-    if (kept === undefined) this.#kept.set(name, [{ value, take }])
-    else kept.push({ value, take })
+    if (kept === undefined) this.#kept.set(name, [{ value, mail }])
+    else kept.push({ value, mail })
   }
 
   /** The oldest signal of a name that no job has got. */

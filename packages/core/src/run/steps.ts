@@ -29,7 +29,7 @@ import { fingerprintOf } from './fingerprint.ts'
 import { beginPart, type AttemptContext } from './growth-host.ts'
 import { runJob } from './job-input.ts'
 import { neededFor, placement } from './node-limits.ts'
-import type { Signals } from './signals.ts'
+import type { ReceivedSignal, Signals } from './signals.ts'
 import type { PastStep, RememberedSteps, StepPast } from './step-past.ts'
 import type { StepHost, Wake } from './step-host.ts'
 import { StepPromise } from './step-promise.ts'
@@ -279,15 +279,12 @@ export class Steps implements AttemptSteps {
 
   async #takeSignal(
     path: string,
-    { value, take }: { readonly value: unknown; readonly take: () => void },
+    { value, mail }: ReceivedSignal,
   ): Promise<unknown> {
-    take()
-    await this.#host.journal?.recorder.partSucceeded(
-      this.#node,
-      this.#context.attempt,
-      { path },
-      value,
-    )
+    const { attempt } = this.#context
+    const part = { path }
+    const { journal } = this.#host
+    await journal?.recorder.partSucceeded(this.#node, attempt, part, value, undefined, mail)
     this.#source.memory?.add(path, { state: 'succeeded', value })
     return value
   }

@@ -36,7 +36,6 @@ import { WaiterList, type WaitOptions } from '../kernel/waiters.ts'
 import { openScope, type Scope } from '../sync/scope.ts'
 import type { Committer } from './committer.ts'
 import type { Grant } from './database.ts'
-import type { Effects } from './mailbox.ts'
 import type { Ownership } from './ownership.ts'
 import { shardOf } from './shard-of.ts'
 
@@ -69,8 +68,6 @@ export type JobRow =
 export interface JobReads {
   /** All jobs of these shards that have no outcome, in the order in which they were acknowledged: one query. */
   openJobs(shards: readonly number[]): Promise<readonly OpenJob[]>
-  /** The outcome of a job; undefined while it has none. */
-  recordedOutcome(handle: string): Promise<string | undefined>
   /** Outcomes of jobs whose handles are this word, a space and something else: each outcome once. */
   familyOutcomes(word: string): Promise<readonly string[]>
 }
@@ -117,8 +114,6 @@ export interface AcknowledgedJobsOptions {
   readonly shards?: number
   /** The shard of a handle. Default: by the hash of all of it. */
   readonly shardOf?: (handle: string) => number
-  /** Whether each request has a handle of its own, so that there is nothing to claim (A4). Default false. */
-  readonly isEachNew?: boolean
 }
 
 const optionNames = {
@@ -129,7 +124,6 @@ const optionNames = {
   runner: 1,
   shards: 1,
   shardOf: 1,
-  isEachNew: 1,
 } satisfies OptionNames<AcknowledgedJobsOptions>
 
 export type Acknowledgement = 'acknowledged' | 'attached'
@@ -370,23 +364,6 @@ export class AcknowledgedJobs implements RunningService {
   }
 
   /**
-   * Ends a job as cancelled: aborts its attempt; the outcome is recorded by the rows. There are none when the
-   * job has an outcome already, or when one is being written. Undefined while the open jobs of its shard are
-   * being read.
-   */
-  cancel(handle: string): Effects<JobRow> | undefined {
-    const shard = this.#shards.get(this.#shardOf(handle))
-    if (shard?.isRead !== true) return undefined
-    const entry = shard.entries.get(handle)
-    if (entry === undefined || entry.state === 'ending') return { rows: [] }
-    this.#cancel(entry)
-    return {
-      rows: [{ kind: 'job-ended', handle, outcome: 'cancelled' }],
-      written: () => shard.entries.delete(handle),
-    }
-  }
-
-  /**
    * Ends a job from outside, wherever it stands: aborts its attempt in the same step, and resolves when its end is durable. One
    * whose end is being written keeps that outcome.
    *
@@ -486,24 +463,21 @@ export class AcknowledgedJobs implements RunningService {
     interruptions: number,
   ): Promise<Acknowledgement> {
     const { handle } = request
-    const { committer, isEachNew = false } = this.#options
+    const { committer } = this.#options
     const rows: JobRow[] = [{ kind: 'job-acknowledged', ...request }]
     for (let count = 1; count <= interruptions; count++) {
       const setAside = count >= mostInterruptions
       rows.push({ kind: 'job-started', handle }, { kind: 'job-interrupted', handle, setAside })
     }
-    const claims = isEachNew ? [] : [{ space: 'handle', name: handle, holder: handle } as const]
-    const taken = await committer.write(shard.grant, rows, claims)
-    // A handle that is taken and unknown here was written by a call that was left without an answer.
-    const isOpen = taken === undefined || (await this.#isOpen(shard, handle))
-    if (isOpen && !shard.isLost) {
+    await committer.write(shard.grant, rows)
+    if (!shard.isLost) {
       const wasInterrupted = interruptions > 0
       const job = { ...request, started: false, interruptions, setAside: false }
       this.#enter(shard, wasInterrupted ? job : request, interruptions, wasInterrupted)
       this.#startReady(shard, wasInterrupted ? undefined : shard.entries.get(handle))
     }
     await this.#whenSure(shard)
-    return taken === undefined ? 'acknowledged' : 'attached'
+    return 'acknowledged'
   }
 
   /** A1, A2: the answer to a write may come when the lease has run out, and another server has the shard. */
@@ -513,11 +487,6 @@ export class AcknowledgedJobs implements RunningService {
       await new Promise<void>((wake) => this.#unsure.add(wake))
     }
     if (shard.isLost) throw new HeddleError('HDL_OWNERSHIP_LOST', shard.grant)
-  }
-
-  async #isOpen({ grant }: ShardJobs, handle: string): Promise<boolean> {
-    const open = await this.#options.database.openJobs([grant.shard])
-    return open.some((job) => job.handle === handle)
   }
 
   #wakeUnsure(): void {

@@ -36,7 +36,6 @@ import {
 import { waitFor } from '../kernel/wait-for.ts'
 import { WaiterList } from '../kernel/waiters.ts'
 import type {
-  Claim,
   CommitAnswer,
   Database,
   FenceAnswer,
@@ -76,7 +75,7 @@ export interface CommitterStats {
 
 interface Write<R> {
   readonly batch: ShardBatch<R>
-  readonly resolve: (taken: Claim | undefined) => void
+  readonly resolve: () => void
   readonly reject: (error: HeddleError) => void
 }
 
@@ -159,23 +158,18 @@ export class Committer<R> implements RunningService {
   }
 
   /**
-   * Writes rows of one shard. Resolves when they are durable: with undefined, or with the claim that was there
-   * first, in which case nothing of this write was written.
+   * Writes rows of one shard. Resolves when they are durable.
    *
    * *Cancellation*: none; a submitted write is answered (G5).
    * *Fairness*: in the order of the calls.
    * @throws `HDL_OWNERSHIP_LOST` when the epoch is not current, `HDL_ROW_REFUSED` when the database cannot hold a row,
    * `HDL_STORE_FAILED` when it does not answer, `HDL_CLOSED` after stop().
    */
-  write(
-    { shard, epoch }: Grant,
-    rows: readonly R[],
-    claims: readonly Claim[] = [],
-  ): Promise<Claim | undefined> {
+  write({ shard, epoch }: Grant, rows: readonly R[]): Promise<void> {
     if (!this.#life.isRunning) return Promise.reject(this.#life.closed())
     return new Promise((resolve, reject) => {
       this.#pending += rows.length
-      this.#waiting.push({ batch: { shard, epoch, claims, rows }, resolve, reject })
+      this.#waiting.push({ batch: { shard, epoch, rows }, resolve, reject })
       if (this.#busy) return
       this.#busy = true
       this.#work = sent.then(() => this.#sendAll())
@@ -359,19 +353,14 @@ export class Committer<R> implements RunningService {
 
   #answer({ batch, resolve, reject }: Write<R>, refusal: Refusal): void {
     this.#pending -= batch.rows.length
-    switch (refusal?.why) {
-      case undefined:
-        this.#rows += batch.rows.length
-        return resolve(undefined)
-      case 'taken':
-        return resolve(refusal.by)
-      case 'epoch': {
-        this.#refused++
-        const { shard, epoch } = batch
-        reject(new HeddleError('HDL_OWNERSHIP_LOST', { shard, epoch }))
-        this.#options.onRefused({ shard, epoch })
-      }
+    if (refusal === undefined) {
+      this.#rows += batch.rows.length
+      return resolve()
     }
+    this.#refused++
+    const { shard, epoch } = batch
+    reject(new HeddleError('HDL_OWNERSHIP_LOST', { shard, epoch }))
+    this.#options.onRefused({ shard, epoch })
   }
 
   #fail(group: readonly Write<R>[], cause: unknown): void {

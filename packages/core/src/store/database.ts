@@ -14,7 +14,7 @@
  * Rules, quoted by the tests (C1 to C13 are those of docs/design/store.md):
  *  D1  `acquire` raises the epoch by one. An epoch is granted once.
  *  D2  `commit` is one transaction. Each batch in it is written whole or not at all: a batch whose epoch is not
- *      current is refused, a batch that claims a name which is taken is refused, the others are written.
+ *      current is refused, the others are written.
  *  D3  The commits of a session are numbered 1, 2, 3 … A commit is written only if its session is not
  *      fenced and its number is the next.
  *  D4  After `fence` has answered, no commit of that session is written any more, and its answer names
@@ -38,24 +38,11 @@ export interface Grant {
 
 /** Rows of one shard that are written together or not at all. */
 export interface ShardBatch<R> extends Grant {
-  /** Names that this batch takes. All of them are free, or the batch is refused. */
-  readonly claims: readonly Claim[]
   readonly rows: readonly R[]
 }
 
-/** A name that exists once in a store: the key of a run, the handle of a computation, one firing of a schedule. */
-export interface Claim {
-  readonly space: 'run-key' | 'handle' | 'firing'
-  readonly name: string
-  /** The holder of the claim, to which a second claimant attaches. */
-  readonly holder: string
-}
-
-/** Why a batch was not written. */
-export type Refusal =
-  | { readonly why: 'epoch' }
-  | { readonly why: 'taken'; readonly by: Claim }
-  | undefined
+/** Why a batch was not written: its epoch is not current. */
+export type Refusal = 'epoch' | undefined
 
 /** One for each batch of the commit, in order; undefined for a batch that was written. */
 export type CommitAnswer = readonly Refusal[]

@@ -1,10 +1,9 @@
 import type { JobReads, JobRow } from './acknowledged-jobs.ts'
 import type { Database } from './database.ts'
-import type { Mail, MailRow } from './mailbox.ts'
 import type { TableRow, WithTables } from './tables.ts'
 
 /** The rows of all roles. */
-export type StoreRow = JobRow | MailRow | TableRow
+export type StoreRow = JobRow | TableRow
 
 /** A database that servers of several versions share. */
 export interface Versioned {
@@ -17,4 +16,4 @@ export interface Versioned {
 }
 
 /** A database with what all roles read. */
-export type StoreDatabase = Database<StoreRow> & JobReads & Mail & WithTables & Versioned
+export type StoreDatabase = Database<StoreRow> & JobReads & WithTables & Versioned

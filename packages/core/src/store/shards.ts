@@ -12,7 +12,7 @@ import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { Life, type Service, type ServiceState, type StopOptions } from '../kernel/service.ts'
 import { Committer, type CommitterStats } from './committer.ts'
-import type { Claim, Grant, ServerId } from './database.ts'
+import type { Grant, ServerId } from './database.ts'
 import { Ownership, type OwnershipOptions, type OwnershipStats } from './ownership.ts'
 import type { StoreDatabase, StoreRow } from './roles.ts'
 import { shardCount, shardOf } from './shard-of.ts'
@@ -138,12 +138,8 @@ export class Shards implements Service {
   }
 
   /** See {@link Committer.write}. *Cancellation*: none. *Fairness*: in the order of the calls. */
-  write(
-    grant: Grant,
-    rows: readonly StoreRow[],
-    claims?: readonly Claim[],
-  ): Promise<Claim | undefined> {
-    return this.committer.write(grant, rows, claims)
+  write(grant: Grant, rows: readonly StoreRow[]): Promise<void> {
+    return this.committer.write(grant, rows)
   }
 
   /** Whether this server owns every shard, and is sure of it: so it is with SQLite and in memory. */

@@ -8,8 +8,7 @@ import {
   type JobRunner,
 } from '../store/acknowledged-jobs.ts'
 import { Committer } from '../store/committer.ts'
-import type { Claim, Grant, ShardBatch } from '../store/database.ts'
-import { Mailbox, type MailRow, type Message } from '../store/mailbox.ts'
+import type { Grant, ShardBatch } from '../store/database.ts'
 import { Ownership } from '../store/ownership.ts'
 import type { StoreDatabase, StoreRow } from '../store/roles.ts'
 import { shardCount, shardOf } from '../store/shard-of.ts'
@@ -33,22 +32,20 @@ async function ownerOf(
   return { grants, session }
 }
 
-function batch(
-  { shard, epoch }: Grant,
-  rows: readonly StoreRow[] = [],
-  claims: readonly Claim[] = [],
-): ShardBatch<StoreRow> {
-  return { shard, epoch, rows, claims }
+function batch({ shard, epoch }: Grant, rows: readonly StoreRow[] = []): ShardBatch<StoreRow> {
+  return { shard, epoch, rows }
 }
 
-function handle(name: string, holder = name): Claim {
-  return { space: 'handle', name, holder }
+/** The outcome of a job; undefined while it has none. */
+async function outcomeOf(database: StoreDatabase, handle: string): Promise<string | undefined> {
+  const [outcome] = await database.familyOutcomes(handle.slice(0, handle.indexOf(' ')))
+  return outcome
 }
 
 /** A handle that belongs to this shard. */
 function handleIn(shard: number, prefix = 'job'): string {
   for (let index = 0; ; index++) {
-    if (shardOf(`${prefix}-${index}`) === shard) return `${prefix}-${index}`
+    if (shardOf(`${prefix}-${index} 1`) === shard) return `${prefix}-${index} 1`
   }
 }
 
@@ -155,19 +152,19 @@ export const storeCases: readonly StoreCase[] = [
       const [one, two, three] = grants
       const names = [one, two, three].map((grant) => handleIn(grant!.shard))
       const answer = await database.commit(session, 1, [
-        batch(one!, [acknowledged(names[0]!)], [handle(names[0]!)]),
-        batch({ ...two!, epoch: 9 }, [acknowledged(names[1]!)], [handle(names[1]!)]),
-        batch(three!, [acknowledged(names[2]!)], [handle(names[2]!)]),
+        batch(one!, [acknowledged(names[0]!)]),
+        batch({ ...two!, epoch: 9 }, [acknowledged(names[1]!)]),
+        batch(three!, [acknowledged(names[2]!)]),
       ])
-      assert.deepEqual(answer, [undefined, { why: 'epoch' }, undefined])
+      assert.deepEqual(answer, [undefined, 'epoch', undefined])
       const open = await database.openJobs(grants.map(({ shard }) => shard))
       assert.deepEqual(
         open.map((job) => job.handle),
         [names[0], names[2]],
       )
-      // Nothing of the refused batch is there, not even its claim.
+      // Nothing of the refused batch is there.
       const again = await database.commit(session, 2, [
-        batch(two!, [acknowledged(names[1]!)], [handle(names[1]!)]),
+        batch(two!, [acknowledged(names[1]!)]),
       ])
       assert.deepEqual(again, [undefined])
     },
@@ -182,73 +179,10 @@ export const storeCases: readonly StoreCase[] = [
       assert.equal(next.grants.length, shardCount)
       const name = handleIn(grants[0]!.shard)
       const rows = [acknowledged(name)]
-      assert.deepEqual(await a.commit(session, 1, [batch(grants[0]!, rows)]), [{ why: 'epoch' }])
+      assert.deepEqual(await a.commit(session, 1, [batch(grants[0]!, rows)]), ['epoch'])
       assert.deepEqual(await b.openJobs([grants[0]!.shard]), [])
       const current = next.grants.find(({ shard }) => shard === grants[0]!.shard)!
       assert.deepEqual(await b.commit(next.session, 1, [batch(current, rows)]), [undefined])
-    },
-  },
-  {
-    title:
-      'D2: a batch that claims a taken name is refused as a whole, and the refusal names the owner',
-    async run(store) {
-      const database = await store.connect()
-      const { grants, session } = await ownerOf(database)
-      const [one, two, three] = grants
-      const key = (name: string, holder: string): Claim => ({ space: 'run-key', name, holder })
-      await database.commit(session, 1, [batch(one!, [], [key('nightly', 'run 1')])])
-      const name = handleIn(two!.shard)
-      const answer = await database.commit(session, 2, [
-        batch(two!, [acknowledged(name)], [key('free', 'run 2'), key('nightly', 'run 2')]),
-        batch(three!, [], [key('other', 'run 3')]),
-        // The same name in another space is another name.
-        batch(one!, [], [{ space: 'firing', name: 'nightly', holder: 'run 4' }]),
-      ])
-      const by = key('nightly', 'run 1')
-      assert.deepEqual(answer, [{ why: 'taken', by }, undefined, undefined])
-      assert.deepEqual(await database.openJobs([two!.shard]), [])
-      const again = await database.commit(session, 3, [batch(two!, [], [key('free', 'run 5')])])
-      assert.deepEqual(again, [undefined])
-    },
-  },
-  {
-    title: 'D2: of two batches of one commit that claim one name the first gets it',
-    async run(store) {
-      const database = await store.connect()
-      const { grants, session } = await ownerOf(database)
-      const answer = await database.commit(session, 1, [
-        batch(grants[0]!, [], [handle('x', 'first')]),
-        batch(grants[1]!, [], [handle('y', 'second'), handle('x', 'second')]),
-        batch(grants[2]!, [], [handle('y', 'third')]),
-      ])
-      const by = handle('x', 'first')
-      assert.deepEqual(answer, [undefined, { why: 'taken', by }, undefined])
-    },
-  },
-  {
-    title: 'C8: of two servers that claim one name at the same moment one gets it',
-    async run(store) {
-      const [a, b] = [await store.connect(), await store.connect()]
-      await a.renew('a', long)
-      await b.renew('b', long)
-      const [ofA] = await a.acquire('a', 1)
-      const [ofB] = await b.acquire('b', 1)
-      await a.openSession('a', 'a/1')
-      await b.openSession('b', 'b/1')
-      for (let number = 1; number <= 20; number++) {
-        const claims = (holder: string): Claim[] => [
-          { space: 'firing', name: `free ${holder} ${number}`, holder },
-          { space: 'firing', name: `at ${number}`, holder },
-        ]
-        const answers = await Promise.all([
-          a.commit('a/1', number, [batch(ofA!, [], claims('a'))]),
-          b.commit('b/1', number, [batch(ofB!, [], claims('b'))]),
-        ])
-        const refused = answers.flat().filter((each) => each !== undefined)
-        assert.equal(refused.length, 1)
-        const winner = answers[0][0] === undefined ? 'a' : 'b'
-        assert.deepEqual(refused[0], { why: 'taken', by: claims(winner)[1] })
-      }
     },
   },
   {
@@ -275,14 +209,12 @@ export const storeCases: readonly StoreCase[] = [
       const [database, other] = [await store.connect(), await store.connect()]
       const { grants, session } = await ownerOf(database)
       assert.deepEqual(await other.fence('nobody/1'), { last: 0, answer: [] })
-      const taken = handle('x', 'first')
-      await database.commit(session, 1, [batch(grants[0]!, [], [taken])])
+      await database.commit(session, 1, [batch(grants[0]!)])
       const second = await database.commit(session, 2, [
-        batch(grants[0]!, [], [handle('x', 'second')]),
         batch({ ...grants[1]!, epoch: 5 }),
         batch(grants[2]!),
       ])
-      const expected = [{ why: 'taken', by: taken }, { why: 'epoch' }, undefined]
+      const expected = ['epoch', undefined]
       assert.deepEqual(second, expected)
       assert.deepEqual(await other.fence(session), { last: 2, answer: expected })
       await assert.rejects(database.commit(session, 3, [batch(grants[0]!)]), failed)
@@ -319,13 +251,11 @@ export const storeCases: readonly StoreCase[] = [
       const { grants, session } = await ownerOf(database)
       const [grant] = grants
       const name = handleIn(grant!.shard)
-      const claims = [handle(name)]
       const write = (number: number, ...rows: StoreRow[]) =>
         database.commit(session, number, [batch(grant!, rows)])
-      await database.commit(session, 1, [batch(grant!, [acknowledged(name)], claims)])
+      await database.commit(session, 1, [batch(grant!, [acknowledged(name)])])
       await write(2, { kind: 'job-started', handle: name })
-      const again = await database.commit(session, 3, [batch(grant!, [acknowledged(name)], claims)])
-      assert.deepEqual(again, [{ why: 'taken', by: claims[0] }])
+      await write(3, acknowledged(name, { input: Uint8Array.of(9) }))
       const interrupted = { kind: 'job-interrupted', handle: name, setAside: false } as const
       await write(4, interrupted)
       await write(5, interrupted)
@@ -333,7 +263,7 @@ export const storeCases: readonly StoreCase[] = [
       assert.equal(open?.interruptions, 1)
       await write(6, { kind: 'job-ended', handle: name, outcome: 'done' })
       await write(7, { kind: 'job-ended', handle: name, outcome: 'another' })
-      assert.equal(await database.recordedOutcome(name), 'done')
+      assert.equal(await outcomeOf(database, name), 'done')
       assert.deepEqual(await database.openJobs([grant!.shard]), [])
     },
   },
@@ -386,8 +316,8 @@ export const storeCases: readonly StoreCase[] = [
           [w, false, 1, true],
         ],
       )
-      assert.equal(await reader.recordedOutcome(v), 'ok')
-      assert.equal(await reader.recordedOutcome(z), undefined)
+      assert.equal(await outcomeOf(reader, v), 'ok')
+      assert.equal(await outcomeOf(reader, z), undefined)
       const both = await reader.openJobs([two!.shard, one!.shard])
       assert.equal(both.length, 5)
       assert.deepEqual(await reader.openJobs([]), [])
@@ -437,21 +367,17 @@ export const storeCases: readonly StoreCase[] = [
       let number = 0
       for (const [index, text] of texts.entries()) {
         const input = inputs[index % 2]!
-        const grant = grants.find(({ shard }) => shard === shardOf(`h${text}`))!
-        const row = acknowledged(`h${text}`, { job: text, version: text, input })
-        const claim = handle(`h${text}`, text)
-        const answer = await database.commit(session, ++number, [batch(grant, [row], [claim])])
+        const name = `h${index} 1${text}`
+        const grant = grants.find(({ shard }) => shard === shardOf(name))!
+        const row = acknowledged(name, { job: text, version: text, input })
+        const answer = await database.commit(session, ++number, [batch(grant, [row])])
         assert.deepEqual(answer, [undefined])
-        const taken = await database.commit(session, ++number, [batch(grant, [], [claim])])
-        assert.deepEqual(taken, [{ why: 'taken', by: claim }])
-        const found = (await database.openJobs([grant.shard])).find(
-          (job) => job.handle === `h${text}`,
-        )
+        const found = (await database.openJobs([grant.shard])).find((job) => job.handle === name)
         assert.deepEqual([found?.job, found?.version], [text, text])
         assert.deepEqual(Uint8Array.from(found!.input), input)
-        const ended: StoreRow = { kind: 'job-ended', handle: `h${text}`, outcome: text }
+        const ended: StoreRow = { kind: 'job-ended', handle: name, outcome: text }
         await database.commit(session, ++number, [batch(grant, [ended])])
-        assert.equal(await database.recordedOutcome(`h${text}`), text)
+        assert.equal(await outcomeOf(database, name), text)
       }
     },
   },
@@ -478,43 +404,6 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: 'M1: messages are read oldest first, once each, until a batch takes them',
-    async run(store) {
-      const [database, other] = [await store.connect(), await store.connect()]
-      const { grants, session } = await ownerOf(database)
-      const [one, two] = grants
-      const message = (id: string, { shard }: Grant): Message => ({
-        id,
-        shard,
-        kind: 'cancel',
-        to: `of ${id}`,
-      })
-      for (const id of ['b', 'a', 'c']) await other.post(message(id, one!))
-      await other.post(message('elsewhere', two!))
-      await other.post({ ...message('a', one!), to: 'changed' })
-      const ids = async (...grantsRead: Grant[]): Promise<string[]> =>
-        (await database.messages(grantsRead.map(({ shard }) => shard))).map(({ id }) => id)
-      assert.deepEqual(await database.messages([one!.shard]), [
-        message('b', one!),
-        message('a', one!),
-        message('c', one!),
-      ])
-      assert.deepEqual(await ids(one!, two!), ['b', 'a', 'c', 'elsewhere'])
-      const name = handleIn(one!.shard)
-      await database.commit(session, 1, [batch(one!, [acknowledged(name)])])
-      const taken: MailRow = { kind: 'message-taken', id: 'a' }
-      const effect: JobRow = { kind: 'job-ended', handle: name, outcome: 'cancelled' }
-      // Refused: the message stays, and its effect did not happen.
-      await database.commit(session, 2, [batch({ ...one!, epoch: 8 }, [effect, taken])])
-      assert.deepEqual(await ids(one!), ['b', 'a', 'c'])
-      assert.equal(await database.recordedOutcome(name), undefined)
-      await database.commit(session, 3, [batch(one!, [effect, taken])])
-      assert.deepEqual(await ids(one!), ['b', 'c'])
-      assert.equal(await database.recordedOutcome(name), 'cancelled')
-      await database.commit(session, 4, [batch(one!, [taken])])
-    },
-  },
-  {
     title: 'C2: a commit of 256 rows in 256 shards, ten times, is complete and in order',
     async run(store) {
       const database = await store.connect()
@@ -524,7 +413,7 @@ export const storeCases: readonly StoreCase[] = [
       for (let number = 1; number <= 10; number++) {
         const batches = names
           .slice(256 * (number - 1), 256 * number)
-          .map((name) => batch(byShard.get(shardOf(name))!, [acknowledged(name)], [handle(name)]))
+          .map((name) => batch(byShard.get(shardOf(name))!, [acknowledged(name)]))
         const answer = await database.commit(session, number, batches)
         assert.ok(answer.every((refusal) => refusal === undefined))
         assert.equal(answer.length, 256)
@@ -537,23 +426,20 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
-    title:
-      'C5, C10: jobs of a server that is gone are continued by another, and a cancel reaches its owner',
+    title: 'C5: jobs of a server that is gone are continued by another, which may end them',
     run: takeOver,
   },
 ]
 
-/** A server as it is put together: ownership, group commit, jobs, mailbox. */
+/** A server as it is put together: ownership, group commit, jobs. */
 class Server {
   readonly jobs: AcknowledgedJobs
   readonly ownership: Ownership
   readonly committer: Committer<StoreRow>
-  readonly mailbox: Mailbox<JobRow>
   readonly ready: Promise<void>
 
   constructor(server: string, database: StoreDatabase, runner: JobRunner) {
     const kernel = systemKernel
-    const { clock } = kernel
     const renewed = Promise.withResolvers<void>()
     this.committer = new Committer<StoreRow>({
       server,
@@ -578,20 +464,11 @@ class Server {
     })
     const { ownership, committer } = this
     this.jobs = new AcknowledgedJobs({ ownership, committer, database, kernel, runner })
-    this.mailbox = new Mailbox<JobRow>({
-      ownership,
-      committer,
-      database,
-      clock,
-      readEvery: 10,
-      deliver: ({ to }) => this.jobs.cancel(to),
-    })
-    const started = [this.ownership.start(), this.mailbox.start()]
-    this.ready = Promise.all([renewed.promise, ...started]).then(() => undefined)
+    const started = this.ownership.start()
+    this.ready = Promise.all([renewed.promise, started]).then(() => undefined)
   }
 
   async stop(): Promise<void> {
-    await this.mailbox.stop()
     await this.jobs.stop({ deadline: 0 })
     await this.ownership.stop()
     await this.committer.stop()
@@ -611,7 +488,7 @@ async function takeOver(store: StoreUnderTest): Promise<void> {
     has: () => true,
     run: ({ handle: name }, { signal, begin }) => {
       // Suspects run one at a time, and this one does not end: the other must not be one too, however long this takes.
-      if (name === 'long') begin().catch(() => undefined)
+      if (name === 'long 1') begin().catch(() => undefined)
       started.resolve()
       return new Promise((_resolve, reject) =>
         signal.addEventListener('abort', () => reject(signal.reason)),
@@ -619,10 +496,10 @@ async function takeOver(store: StoreUnderTest): Promise<void> {
     },
   })
   await first.ready
-  await acknowledgeWhenRead(first.jobs, request('long'))
+  await acknowledgeWhenRead(first.jobs, request('long 1'))
   await started.promise
   // The row that says so follows the start: it is written when a later one is.
-  await acknowledgeWhenRead(first.jobs, request('other'))
+  await acknowledgeWhenRead(first.jobs, request('other 1'))
   await first.stop()
   await one.renew('one', 0)
 
@@ -632,7 +509,7 @@ async function takeOver(store: StoreUnderTest): Promise<void> {
     has: () => true,
     run: async ({ handle: name }, { signal, begin }) => {
       await begin()
-      if (name === 'other') {
+      if (name === 'other 1') {
         ran.resolve()
         return 'done'
       }
@@ -643,14 +520,12 @@ async function takeOver(store: StoreUnderTest): Promise<void> {
   })
   await second.ready
   await ran.promise
-  await one.post({ id: 'm1', shard: shardOf('long'), kind: 'cancel', to: 'long' })
+  await second.jobs.end('long 1', 'cancelled')
   await cancelled.promise
   // The next acknowledgement is written after the earlier outcomes.
-  await acknowledgeWhenRead(second.jobs, request('last'))
-  while ((await one.recordedOutcome('other')) === undefined) await one.recordedOutcome('long')
-  while ((await one.recordedOutcome('long')) === undefined) await one.recordedOutcome('other')
-  assert.equal(await one.recordedOutcome('other'), 'done')
-  assert.equal(await one.recordedOutcome('long'), 'cancelled')
+  await acknowledgeWhenRead(second.jobs, request('last 1'))
+  assert.equal(await outcomeOf(one, 'other 1'), 'done')
+  assert.equal(await outcomeOf(one, 'long 1'), 'cancelled')
   await second.stop()
 }
 

@@ -72,12 +72,12 @@ async function ownerOf(database: StoreDatabase) {
   return {
     grants,
     commit: (grant: Grant, ...rows: TableRow[]) =>
-      database.commit('a/1', ++number, [{ ...grant, claims: [], rows }]),
+      database.commit('a/1', ++number, [{ ...grant, rows }]),
     commitAll: (batches: readonly [Grant, readonly TableRow[]][]) =>
       database.commit(
         'a/1',
         ++number,
-        batches.map(([grant, rows]) => ({ ...grant, claims: [], rows })),
+        batches.map(([grant, rows]) => ({ ...grant, rows })),
       ),
   }
 }
@@ -220,7 +220,7 @@ export const tableCases: readonly StoreCase[] = [
         const refused = { code: 'HDL_ROW_REFUSED' }
         const shown = JSON.stringify(Object.keys(values))
         const rows = [put(samples, { id: `a${index}` }), put(samples, { id: 'bad', ...values })]
-        const commit = database.commit('a/1', 1, [{ ...grants[0]!, claims: [], rows }])
+        const commit = database.commit('a/1', 1, [{ ...grants[0]!, rows }])
         await assert.rejects(commit, refused, `put ${shown}`)
         const changes = [
           write(people, { id: `b${index}` }),
@@ -260,7 +260,7 @@ export const tableCases: readonly StoreCase[] = [
       for (const bad of [cycle, 1n, () => 1]) {
         const record = { id: 'b', detail: bad }
         const rows = [put(samples, record)]
-        const batch = { ...grants[0]!, claims: [], rows }
+        const batch = { ...grants[0]!, rows }
         await assert.rejects(database.commit('a/1', 2, [batch]), refused)
         await assert.rejects(tables.change([write(people, record)]), refused)
       }
@@ -291,7 +291,7 @@ export const tableCases: readonly StoreCase[] = [
       const earlier = await store.connect()
       await earlier.openSession('a', 'a/2')
       await earlier.commit('a/2', 1, [
-        { ...grants[0]!, claims: [], rows: [put(samples, { id: 'a', rank: 2 })] },
+        { ...grants[0]!, rows: [put(samples, { id: 'a', rank: 2 })] },
       ])
       const [found] = await later.tables.byIds(laterSamples, ['a'])
       assert.deepEqual(plain(found), { id: 'a', rank: 2, colour: 'red', revision: 2 })

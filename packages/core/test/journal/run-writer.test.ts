@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellsPerRow, type BatchWire } from '../../src/journal/batch.ts'
+import { cellsPerRow, inlineLimit, type BatchWire, type StoredValue } from '../../src/journal/batch.ts'
 import { Outbox } from '../../src/journal/outbox.ts'
 import { Kind } from '../../src/journal/rows.ts'
-import { RowWriter } from '../../src/journal/run-writer.ts'
+import { RowWriter, type WriterHost } from '../../src/journal/run-writer.ts'
 import { ValueFiles } from '../../src/journal/sqlite/value-files.ts'
 import { systemKernel } from '../../src/kernel/kernel.ts'
+import { Recorder } from '../../src/run/recorder.ts'
 
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done))
 
@@ -17,18 +18,23 @@ class Rig {
     send: (batch) => this.sent.push(batch),
   })
   closed = 0
-  readonly writer = new RowWriter('r', 1, {
-    clock: systemKernel.clock,
-    side: {
-      outbox: this.outbox,
-      session: 1,
-      persist: (work) => work(),
-      addWriter: () => undefined,
-      removeWriter: () => undefined,
-    },
-    values: new ValueFiles('nowhere.db', { durability: 'process', kernel: systemKernel }),
-    onClosed: () => this.closed++,
-  })
+  readonly writer: RowWriter
+
+  constructor(values?: WriterHost['values']) {
+    this.writer = new RowWriter('r', 1, {
+      clock: systemKernel.clock,
+      side: {
+        outbox: this.outbox,
+        session: 1,
+        persist: (work) => work(),
+        addWriter: () => undefined,
+        removeWriter: () => undefined,
+      },
+      values:
+        values ?? new ValueFiles('nowhere.db', { durability: 'process', kernel: systemKernel }),
+      onClosed: () => this.closed++,
+    })
+  }
 
   log(text: string): boolean {
     return this.writer.log({ node: 'a', attempt: 0, at: 1, text })
@@ -41,6 +47,17 @@ class Rig {
       if (this.sent.length > 0) this.outbox.onDurable(this.sent.at(-1)!.batch)
     }
     await turn()
+  }
+
+  /** The nodes of all rows. */
+  rows(): unknown[] {
+    return this.sent.flatMap(({ rows }) => rows.filter((_, cell) => cell % cellsPerRow === 2))
+  }
+
+  /** Numbers of the messages that were removed. */
+  removed(): number[] {
+    const changes = this.sent.flatMap((batch) => batch.changes)
+    return changes.flatMap((change) => (change.type === 'taken' ? [change.mail] : []))
   }
 
   lines(): string[] {
@@ -96,4 +113,27 @@ test('transitions are accepted even when there is no room: an event that happene
   }
   assert.equal(rig.outbox.pending, before + 1000)
   await rig.drain()
+})
+
+test('J9: a signal is removed with the row that records its delivery, not with a start before it', async () => {
+  const stored = Promise.withResolvers<StoredValue>()
+  const rig = new Rig({ store: () => stored.promise })
+  const recorder = new Recorder(rig.writer, systemKernel.clock)
+  let mail: number | undefined
+  rig.writer.watch({ onMessage: (_, number) => (mail = number) })
+  rig.writer.onMessage({ kind: 'signal', name: 'go', value: 1, by: 'a test' }, 7)
+  // Held back until its input is made, or something else is written.
+  recorder.observe({ type: 'node', at: 1, name: 'b', state: 'running', attempt: 1 })
+  // Too large for a row: it is stored first, and the process may die meanwhile.
+  const delivered = 'x'.repeat(2 * inlineLimit)
+  const done = recorder.partSucceeded('a', 1, { path: 'wait:go#0' }, delivered, undefined, mail)
+  await rig.drain()
+  assert.deepEqual(rig.rows(), ['b'])
+  assert.deepEqual(rig.removed(), [])
+  stored.resolve({ file: 'a file' })
+  while (rig.removed().length === 0) await turn()
+  await rig.drain()
+  await done
+  assert.deepEqual(rig.rows(), ['b', 'a'])
+  assert.deepEqual(rig.removed(), [7])
 })

@@ -35,7 +35,7 @@ async function leave(store: OpenStore): Promise<readonly string[]> {
   const input = new Uint8Array(100)
   const batches = Array.from(byShard, ([shard, names]) => ({
     ...grants.find((grant) => grant.shard === shard)!,
-    claims: [],
+   
     rows: names.map((handle): JobRow => ({
       kind: 'job-acknowledged',
       handle,
@@ -48,7 +48,7 @@ async function leave(store: OpenStore): Promise<readonly string[]> {
   for (const [index, handle] of handles.slice(0, 2).entries()) {
     const grant = grants.find(({ shard }) => shard === shardOf(handle))!
     const rows: JobRow[] = [{ kind: 'job-started', handle }]
-    await store.commit('earlier/1', 2 + index, [{ ...grant, claims: [], rows }])
+    await store.commit('earlier/1', 2 + index, [{ ...grant, rows }])
   }
   await store.release('earlier', grants)
   await store.renew('earlier', 0)
@@ -66,7 +66,6 @@ async function recall(store: OpenStore): Promise<{ readonly questions: number; b
     ownership,
     committer,
     kernel: systemKernel,
-    isEachNew: true,
     database: {
       openJobs: (wanted) => {
         questions++

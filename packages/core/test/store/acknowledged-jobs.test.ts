@@ -54,7 +54,6 @@ async function setUp(left: readonly OpenJob[] = []) {
     },
     kernel: { clock, random: seededRandom(1) },
     shards: 1,
-    isEachNew: true,
     runner: {
       has: (_, version) => version === '1',
       run: async ({ handle }, attempt) => {

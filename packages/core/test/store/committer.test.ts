@@ -90,18 +90,6 @@ test('C2: a batch of an old epoch is refused; the other batches of its commit ar
   )
 })
 
-test('C8: of two claims of one name the second is answered with the first, and writes nothing', async () => {
-  const { committer, database, grant } = await setUp()
-  const claim = (holder: string) => [{ space: 'handle', name: 'h', holder } as const]
-  const [first, second] = await Promise.all([
-    committer.write(grant, [acknowledged('a')], claim('a')),
-    committer.write(grant, [acknowledged('b')], claim('b')),
-  ])
-  assert.equal(first, undefined)
-  assert.equal(second?.holder, 'a')
-  assert.equal((await database.openJobs([0, 1, 2, 3])).length, 1)
-})
-
 test('C4: an answer that was lost after the commit counts as written, with its refusals', async () => {
   let losses = 1
   const { clock, committer, database, grant } = await setUp(async (carryOut) => {

@@ -164,7 +164,6 @@ export class StoreLedger implements AcknowledgementLog, JobRunner {
       kernel,
       runner: this,
       shardOf: (id) => shardOf(handleOf(id)),
-      isEachNew: true,
     })
     shards.add(this.acknowledged)
   }

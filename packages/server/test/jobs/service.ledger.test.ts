@@ -314,9 +314,9 @@ function refusing(kinds: string[]) {
   return (options: StoreLedgerOptions): StoreLedger => {
     const { committer } = options.shards
     const write = committer.write.bind(committer)
-    committer.write = async (grant, rows, claims) => {
+    committer.write = async (grant, rows) => {
       const refused = kinds.findIndex((kind) => rows.some((row) => row.kind === kind))
-      if (refused === -1) return write(grant, rows, claims)
+      if (refused === -1) return write(grant, rows)
       kinds.splice(refused, 1)
       const details = { store: 'The database', action: 'be written', cause: 'it is full' }
       throw new HeddleError('HDL_STORE_FAILED', details)
@@ -365,9 +365,9 @@ test('L5: a job whose timeout has passed before its start was written is put bac
     ledger: (options) => {
       const { committer } = options.shards
       const write = committer.write.bind(committer)
-      committer.write = async (grant, rows, claims) => {
+      committer.write = async (grant, rows) => {
         if (rows.some(({ kind }) => kind === 'job-started')) await written
-        return write(grant, rows, claims)
+        return write(grant, rows)
       }
       return new StoreLedger(options)
     },

@@ -77,7 +77,7 @@ export async function storeWith(found: readonly Acknowledged[]): Promise<OpenSto
       ...Array.from({ length: crashes }, (_, count) => crash(count)).flat(),
     ]
     const grant = grants.find(({ shard }) => shard === shardOf(work.handle))!
-    await store.commit('earlier/1', index + 1, [{ ...grant, rows, claims: [] }])
+    await store.commit('earlier/1', index + 1, [{ ...grant, rows }])
   }
   await store.release('earlier', grants)
   await store.renew('earlier', 0)

@@ -46,6 +46,7 @@ export class MemoryJournal implements Journal {
   readonly #kernel: Kernel
   readonly #runs = new Map<string, MemoryRun>()
   #position = 0
+  #lastMail = 0
   #commits = 0
   readonly #life: Life
 
@@ -217,12 +218,13 @@ export class MemoryJournal implements Journal {
     const run = this.#find(id)
     if (run.hasEnded) throw new HeddleError('HDL_RUN_ENDED', { action: `A message to run ${id}` })
     let message = posted
+    const mail = ++this.#lastMail
     if (posted.kind === 'signal') {
       const stored = [await encodeSignal(posted, this.#kernel.clock)]
       message = { ...posted, value: await this.#decode(stored, posted.name) }
-      run.signals.add(message)
+      run.signals.set(mail, message)
     }
-    run.writer?.receive(message)
+    run.writer?.receive(message, mail)
   }
 
   async prune(options: PruneOptions): Promise<PruneReport> {

@@ -20,7 +20,7 @@ const rowBytes = 100
 interface OpenWriter extends AsyncDisposable {
   /** Rows that wait for a large value before them. */
   readonly held: number
-  receive(message: RunMessage): void
+  receive(message: RunMessage, mail: number): void
 }
 
 /** A row without its place. */
@@ -42,7 +42,7 @@ export class MemoryRun {
   readonly #counts = new CountFold()
   readonly #elapsed = new ElapsedFold()
   /** Signals that no job has taken yet. */
-  readonly signals = new Set<RunMessage>()
+  readonly signals = new Map<number, RunMessage>()
   #state: RunState = 'running'
   #endedAt: number | undefined
   holder: RunHolder

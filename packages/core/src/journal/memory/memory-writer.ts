@@ -60,21 +60,26 @@ export class MemoryRunWriter implements RunWriter {
     this.#put(entryOf(transition))
   }
 
-  commit(transition: Transition, value?: unknown, guard?: CommitGuard): Promise<void> {
+  commit(
+    transition: Transition,
+    value?: unknown,
+    guard?: CommitGuard,
+    mail?: number,
+  ): Promise<void> {
     try {
       this.#check('commit()')
       const entry = entryOf(transition)
       if (transition.state !== 'succeeded') {
-        this.#put(entry)
+        this.#put(entry, undefined, mail)
         return this.flush()
       }
       const encoding = encodeValue(nameOfWork(transition), value, Infinity, this.#clock, guard)
       if ('body' in encoding) {
-        this.#put(entry, [encoding.body])
+        this.#put(entry, [encoding.body], mail)
         return this.flush()
       }
       return this.#order.hold(collectPieces(encoding.pieces), async (stored) => {
-        this.#emit(entry, stored)
+        this.#emit(entry, stored, mail)
         this.#host.committed()
       })
     } catch (error) {
@@ -120,12 +125,11 @@ export class MemoryRunWriter implements RunWriter {
 
   watch(watcher: WriterWatcher): void {
     this.#watcher = watcher
-    for (const message of this.#run.signals) this.receive(message)
+    for (const [mail, message] of this.#run.signals) this.receive(message, mail)
   }
 
-  receive(message: RunMessage): void {
-    const take = (): void => void this.#run.signals.delete(message)
-    this.#watcher?.onMessage?.(message, take)
+  receive(message: RunMessage, mail: number): void {
+    this.#watcher?.onMessage?.(message, mail)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -141,12 +145,13 @@ export class MemoryRunWriter implements RunWriter {
     if (this.#ended) throw new HeddleError('HDL_RUN_ENDED', { action })
   }
 
-  #put(entry: Unplaced, value?: StoredValue): void {
-    this.#order.push(() => this.#emit(entry, value))
+  #put(entry: Unplaced, value?: StoredValue, mail?: number): void {
+    this.#order.push(() => this.#emit(entry, value, mail))
   }
 
-  #emit(entry: Unplaced, value?: StoredValue): void {
+  #emit(entry: Unplaced, value?: StoredValue, mail?: number): void {
     this.#run.add({ ...entry, position: this.#host.nextPosition() }, value)
+    if (mail !== undefined) this.#run.signals.delete(mail)
   }
 }
 

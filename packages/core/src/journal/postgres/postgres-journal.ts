@@ -6,7 +6,8 @@
  *
  *   loop ── rows of a turn ──▶ GroupRecorder ── one statement at a time ──▶ history, result, run
  *     ├─── large results, in slices ──▶ chunk
- *     └─── what jobs leave, in pieces ──▶ artifact_piece
+ *     ├─── what jobs leave, in pieces ──▶ artifact_piece
+ *     └─── messages ──▶ run_message ──NOTIFY, or a read each second──▶ the process that holds the run
  *
  * store/postgres/journal-schema.ts and artifact-schema.ts have the tables.
  */
@@ -21,7 +22,6 @@ import { FolderArtifacts } from '../../artifacts/folder/folder-artifacts.ts'
 import { PostgresArtifacts } from '../../artifacts/postgres/postgres-artifacts.ts'
 import { HeddleError, isError } from '../../errors.ts'
 import { isProcessAlive } from '../../files/process-alive.ts'
-import { startBeat, type Beat } from '../../kernel/beat.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import { readAddress, type PostgresAddress } from '../../store/postgres/address.ts'
@@ -30,6 +30,7 @@ import { migrate, readVersion } from '../../store/postgres/migrate.ts'
 import { toStored } from '../../store/stored-text.ts'
 import { checkHeader, checkHolder, checkNodes } from '../check-rows.ts'
 import { collectPieces, decodeValue, encodePieces, encodeSignal, isOfValue } from '../encode.ts'
+import { Mailbox } from '../mailbox.ts'
 import { CountFold } from '../run-fold.ts'
 import type {
   Durability,
@@ -68,9 +69,10 @@ import { ChunkWriter, incomplete } from './chunks.ts'
 import { ProcessLease } from '../../store/postgres/process-lease.ts'
 import { Pruning, type PrunedRun } from './pruning.ts'
 import { callPatiently } from '../../store/postgres/patient-call.ts'
-import { PostgresReader, type PostedMessage, type RunPlace, type StoredResult } from './reader.ts'
+import { PostgresReader, type RunPlace, type StoredResult } from './reader.ts'
 import { GroupRecorder } from './recorder.ts'
 import type { Lane } from './row-group.ts'
+import { Wakes } from './wakes.ts'
 
 export interface PostgresJournalOptions {
   readonly durability: Durability
@@ -92,6 +94,8 @@ const lookAgainAfter = 250
 /** What `open_run_2` and `resume_run_2` answer. */
 type Granted = Omit<Lane, 'id' | 'counts'>
 type OpenAnswer = Granted | { readonly exists: true } | { readonly taken: string }
+/** What `post_run_4` answers. */
+type PostAnswer = { readonly run: number } | { readonly refused: 'unknown' | 'ended' }
 type ResumeAnswer = Granted | ({ readonly held: number } & RunHolder) | { readonly changed: true }
 
 interface Writing {
@@ -139,12 +143,8 @@ class PostgresJournal implements Journal {
   readonly #leftovers = new Set<string>()
   /** Counts of runs that are no longer written. */
   readonly #done = { rows: 0, commits: 0 }
-  #mailBeat: Beat | undefined
-  #isReadingMail = false
-  /** The last read of messages. Never rejects. */
-  #mailRead = Promise.resolve()
-  /** Messages that were delivered and may not be removed yet, with their runs. */
-  readonly #delivered = new Map<number, number>()
+  readonly #mailbox: Mailbox
+  readonly #wakes: Wakes
   #failure: HeddleError | undefined
   readonly #life: Life
 
@@ -166,6 +166,13 @@ class PostgresJournal implements Journal {
     this.#leaseLink = new Link({ address, clock, name: 'heddle journal lease' })
     this.#lease = new ProcessLease(this.#leaseLink, schema)
     this.#reader = new PostgresReader(this.#readLink, address)
+    this.#wakes = new Wakes(address, clock)
+    this.#mailbox = new Mailbox({
+      address: this.address,
+      clock,
+      readEvery: readMailEvery,
+      read: (wanted) => this.#reader.messages(wanted),
+    })
     this.#chunks = new ChunkWriter(this.#readLink, schema, kernel, retryFor)
     this.#stored = new PostgresArtifacts({
       address,
@@ -360,6 +367,8 @@ class PostgresJournal implements Journal {
       }
       const holder = holderOf(by)
       const { writer } = this.#write(id, answer, counts)
+      // Signals that were sent while no process ran it.
+      this.#mailbox.wake()
       const at = this.#options.kernel.clock.wallTime()
       const change: RunChange = { type: 'resume', run: answer.run, holder }
       return this.#begin(writer, answer, holder, at, change)
@@ -454,14 +463,15 @@ class PostgresJournal implements Journal {
       name,
       value,
     ]
-    const answer = await this.#call<'posted' | 'unknown' | 'ended'>('post_run_3', parameters)
-    if (answer === 'unknown') {
-      throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
+    const answer = await this.#call<PostAnswer>('post_run_4', parameters)
+    if ('refused' in answer) {
+      throw answer.refused === 'unknown'
+        ? new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
+        : new HeddleError('HDL_RUN_ENDED', { action: `A message to run ${id}` })
     }
-    if (answer === 'ended') {
-      throw new HeddleError('HDL_RUN_ENDED', { action: `A message to run ${id}` })
-    }
-    await this.#readMail()
+    const { run } = answer
+    if (this.#mailbox.has(run)) this.#mailbox.wake()
+    else this.#wakes.announce(run)
   }
 
   async prune(options: PruneOptions): Promise<PruneReport> {
@@ -564,10 +574,14 @@ class PostgresJournal implements Journal {
   async #release(enough: AbortSignal): Promise<void> {
     await this.#lease.release()
     const { clock } = this.#options.kernel
-    const idle = Promise.all([this.#recorder.waitIdle(), this.#mailRead])
+    const idle = Promise.all([this.#recorder.waitIdle(), this.#mailbox.stop()])
     await waitFor(idle, 'The last rows', clock, { signal: enough }).catch(() => undefined)
     const links = [this.#writeLink, this.#readLink, this.#leaseLink]
-    await Promise.all([...links.map((link) => link.close()), this.#stored[Symbol.asyncDispose]()])
+    await Promise.all([
+      ...links.map((link) => link.close()),
+      this.#wakes.stop(),
+      this.#stored[Symbol.asyncDispose](),
+    ])
   }
 
   #write(id: string, granted: Granted, counts: CountFold): Writing {
@@ -585,17 +599,16 @@ class PostgresJournal implements Journal {
         session: epoch,
         // Its writer sends chunks again.
         persist: (work) => storeOrFail(outbox, work),
-        addWriter: () => undefined,
-        removeWriter: () => undefined,
+        addWriter: (added, by) => this.#mailbox.add(added, by),
+        removeWriter: (removed) => this.#mailbox.remove(removed),
       },
       values: { store: (pieces) => this.#chunks.store(lane, pieces) },
       onClosed: () => this.#forget(id),
     })
     const writing = { lane, outbox, writer }
     this.#writing.set(id, writing)
-    // Not a timer of the clock: looking for messages must not keep a process alive.
-    this.#mailBeat ??= startBeat(readMailEvery, () => {
-      if (!this.#isReadingMail) this.#mailRead = this.#readMail()
+    this.#wakes.listen((runs) => {
+      if (runs.some((each) => this.#mailbox.has(each))) this.#mailbox.wake()
     })
     return writing
   }
@@ -604,54 +617,9 @@ class PostgresJournal implements Journal {
     const writing = this.#writing.get(id)
     const { rows = 0, commits = 0 } = writing?.outbox.counts ?? {}
     this.#writing.delete(id)
-    // Signals that were not taken are delivered again when the run is resumed.
-    for (const [mail, run] of this.#delivered) {
-      if (run === writing?.lane.run) this.#delivered.delete(mail)
-    }
-    if (this.#writing.size === 0) this.#stopMail()
+    if (writing !== undefined) this.#mailbox.remove(writing.lane.run)
     this.#done.rows += rows
     this.#done.commits += commits
-  }
-
-  /** J9: the rows that a message leads to, and its removal, are written by one statement. */
-  async #readMail(): Promise<void> {
-    if (this.#writing.size === 0) return
-    this.#isReadingMail = true
-    const byRun = new Map([...this.#writing.values()].map((each) => [each.lane.run, each]))
-    try {
-      for (const posted of await this.#reader.messages([...byRun.keys()])) {
-        const { id, run } = posted
-        const { writer, outbox } = byRun.get(run)!
-        const message = await this.#messageOf(posted)
-        if (this.#delivered.has(id) || !this.#writing.has(writer.runId)) continue
-        this.#delivered.set(id, run)
-        // A message of a later version is removed unread.
-        if (message === undefined) outbox.change({ type: 'taken', run, mail: id })
-        else writer.onMessage(message, id)
-      }
-    } catch {
-      // The database is away: the next read finds them.
-    } finally {
-      this.#isReadingMail = false
-    }
-  }
-
-  async #messageOf(posted: PostedMessage): Promise<RunMessage | undefined> {
-    const { kind, by, name, value } = posted
-    if (kind === 'cancel') return { kind, by }
-    if (kind !== 'signal' || name === null) return undefined
-    try {
-      const { clock } = this.#options.kernel
-      return { kind, name, by, value: await decodeValue(value, name, this.address, clock) }
-    } catch {
-      // Damaged: it is removed like one that a later version has sent.
-      return undefined
-    }
-  }
-
-  #stopMail(): void {
-    this.#mailBeat?.stop()
-    this.#mailBeat = undefined
   }
 
   async #begin(

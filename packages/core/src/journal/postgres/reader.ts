@@ -9,6 +9,7 @@ import type { Link } from '../../store/postgres/database-link.ts'
 import { fromStored, toStored } from '../../store/stored-text.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { decodeValue } from '../encode.ts'
+import type { PostedMessage, WantedMail } from '../mailbox.ts'
 import { CountFold, RunFold, type Counts } from '../run-fold.ts'
 import type {
   CopiedRows,
@@ -74,17 +75,6 @@ export interface RunRecord extends RunPlace {
 export interface PrunableRun extends RunPlace, AgedRun {
   readonly epoch: number
   readonly record: RunRecord
-}
-
-/** A message that was posted and not taken. */
-export interface PostedMessage {
-  readonly id: number
-  readonly run: number
-  readonly kind: string
-  readonly by: string
-  /** Only for a signal. */
-  readonly name: string | null
-  readonly value: Uint8Array<ArrayBuffer>
 }
 
 export type StoredResult = { readonly body: Uint8Array<ArrayBuffer> } | { readonly name: string }
@@ -314,21 +304,22 @@ export class PostgresReader {
     return new Map(rows.map(([period, count]) => [period, Number(count)]))
   }
 
-  /** Messages to these runs, oldest first. */
-  async messages(runs: readonly number[]): Promise<PostedMessage[]> {
+  async messages(wanted: WantedMail): Promise<PostedMessage[]> {
     const rows = await this.#call<
       [string, string, string, string, string | null, Uint8Array | null]
     >(
-      'SELECT id, run, kind, sender, name, value FROM @.run_message WHERE run = ANY ($1) ORDER BY id',
-      [runs],
+      `SELECT m.id, m.run, m.kind, m.sender, m.name, m.value
+        FROM unnest($1::bigint[], $2::bigint[]) w (run, after)
+        JOIN @.run_message m ON m.run = w.run AND m.id > w.after ORDER BY m.id`,
+      [wanted.map(([run]) => run), wanted.map(([, after]) => after)],
     )
     return rows.map(([id, run, kind, sender, name, value]) => ({
-      id: Number(id),
+      mail: Number(id),
       run: Number(run),
       kind,
-      by: fromStored(sender),
+      sender: fromStored(sender),
       name: name === null ? null : fromStored(name),
-      value: Uint8Array.from(value ?? []),
+      value: value === null ? null : Uint8Array.from(value),
     }))
   }
 

@@ -14,6 +14,7 @@ import type {
   RunSnapshot,
   RunSummary,
 } from '../journal.ts'
+import type { PostedMessage, WantedMail } from '../mailbox.ts'
 import type { RunOutcome } from '../run-outcome.ts'
 import type { AgedRun } from '../prune.ts'
 
@@ -87,15 +88,6 @@ export interface PruneAnswer {
   readonly last?: string
 }
 
-export interface MailWire {
-  readonly mail: number
-  readonly run: number
-  readonly kind: string
-  readonly sender: string
-  readonly name: string | null
-  readonly value: Uint8Array<ArrayBuffer> | null
-}
-
 export interface WriterData {
   readonly file: string
   readonly durability: Durability
@@ -114,7 +106,7 @@ export type WriterQuestion =
   /** Nothing is written any more. */
   | { readonly type: 'give up'; readonly error: ErrorWire }
   /** Messages for the runs of this session. */
-  | { readonly type: 'mail' }
+  | { readonly type: 'mail'; readonly wanted: WantedMail }
   /** Removes large values that no row names. Answers with their bytes. */
   | { readonly type: 'sweep' }
 
@@ -123,7 +115,7 @@ export interface WriterAnswers {
   /** The answers for the kept rows, in order. */
   readonly retry: { readonly answers: readonly WriterAnswer[] } | Stalled
   readonly 'give up': undefined
-  readonly mail: readonly MailWire[]
+  readonly mail: readonly PostedMessage[]
   readonly sweep: number
 }
 

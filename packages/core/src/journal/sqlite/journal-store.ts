@@ -28,7 +28,6 @@ import {
   type ClaimAnswer,
   type ClaimWire,
   type FoundRun,
-  type MailWire,
   type Opened,
   type PostAnswer,
   type PostWire,
@@ -37,6 +36,7 @@ import {
   type WriterAnswer,
   type WriterChange,
 } from './journal-messages.ts'
+import { neverRead, type PostedMessage, type WantedMail } from '../mailbox.ts'
 import { keptLog } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import { Kind, nodesOf } from '../rows.ts'
@@ -157,6 +157,7 @@ export class JournalStore {
   #seenVersion: number | undefined
   #position = 0
   #lastRun = 0
+  /** What `data_version` was when all mail had been read. */
   #mailVersion: number | undefined
   #hasFoundDead = false
   #seenVacuums: number
@@ -360,8 +361,6 @@ export class JournalStore {
     this.#run("DELETE FROM mail WHERE run = ? AND kind = 'cancel'", [run])
     this.#lost.delete(run)
     changed.taken.push(run)
-    // Signals that no job has taken are delivered to the new writer.
-    this.#mailVersion = undefined
     return { run }
   }
 
@@ -403,16 +402,18 @@ export class JournalStore {
     return 'posted'
   }
 
-  /** Messages for the runs that this session writes, oldest first. */
-  mail(): MailWire[] {
+  /** Messages for runs that this session writes, in the order of their numbers. */
+  mail(wanted: WantedMail): PostedMessage[] {
     const [version] = this.#dataVersion.get() as unknown as [number]
-    if (version === this.#mailVersion) return []
+    const isNew = wanted.some(([, after]) => after === neverRead)
+    if (version === this.#mailVersion && !isNew) return []
     const found = this.#prepared(
-      `SELECT mail, run, kind, sender, name, value FROM mail
-      WHERE run IN (SELECT run FROM run WHERE session = ?) ORDER BY mail`,
-    ).all(this.#session)
+      `SELECT m.mail, m.run, m.kind, m.sender, m.name, m.value
+      FROM json_each(?) w CROSS JOIN mail m ON m.run = w.value ->> 0 AND m.mail > w.value ->> 1
+      JOIN run r ON r.run = m.run AND r.session = ? ORDER BY m.mail`,
+    ).all(JSON.stringify(wanted), this.#session)
     this.#mailVersion = version
-    return found.map((row) => ({ ...row }) as unknown as MailWire)
+    return found.map((row) => ({ ...row }) as unknown as PostedMessage)
   }
 
   /** Whether another process has the journal open for writing. */

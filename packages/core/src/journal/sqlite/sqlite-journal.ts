@@ -175,6 +175,8 @@ class SqliteJournal implements Journal {
     this.#writable()
     const run = await this.#claim(side, { claim: 'held', id })
     const writer = this.#writerOf(id, run, side)
+    // Signals that were sent while no process ran it.
+    side.wake()
     await this.#begin(writer, holder, this.#kernel.clock.wallTime(), {
       type: 'resume',
       run,

@@ -9,15 +9,15 @@
  *  W2  Writers are notified once when trouble begins, once when it is over, and once when it is final.
  *  W3  A writer whose run was taken by another process gets `HDL_RUN_LOST`, and writes nothing more; the others
  *      continue.
- *  W4  Messages are delivered once, in order, at most `mailTime` after they were posted. Neither their reading nor an
- *      open file keeps the process alive.
+ *  W4  Messages are read at most `mailTime` after they were posted (mailbox.ts). An open file does not keep the process
+ *      alive.
  *  W5  Rows of all users are one queue: it is tried again as often as its most eager user asks, and for as long as its most
  *      patient one does.
  */
 import type { SideWriter } from '../run-writer.ts'
 import { type HeddleError } from '../../errors.ts'
 import { holdLock, type HeldLock } from '../../files/exclusive-lock.ts'
-import type { Clock, Timer } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import { pauseFor } from '../../kernel/wait-for.ts'
 import { threadFile } from '../../kernel/thread-file.ts'
@@ -28,12 +28,12 @@ import { RenewedShared } from '../../sync/renewed-shared.ts'
 import type { Lease } from '../../sync/shared.ts'
 import { decodeError, encodeError } from '../../threads/error-wire.ts'
 import { commandLine } from '../command-line.ts'
-import { decodeValue, isOfValue } from '../encode.ts'
-import type { Durability, JournalRetry, RunMessage } from '../journal.ts'
+import { isOfValue } from '../encode.ts'
+import type { Durability, JournalRetry } from '../journal.ts'
+import { Mailbox } from '../mailbox.ts'
 import { lockName } from './file-names.ts'
 import type {
   BatchAnswer,
-  MailWire,
   Opened,
   Stalled,
   WriterAnswer,
@@ -75,12 +75,9 @@ export class WriteSide {
   /** Changes that the thread keeps, in the order in which it keeps them. */
   #stalled: PromiseWithResolvers<WriterAnswer>[] = []
   #stalledSince = 0
-  /** Messages that were delivered and are not removed yet, with their runs. */
-  readonly #delivered = new Map<number, number>()
-  #mailTimer: Timer | undefined
-  /** Its own background work: reading mail, trying again, giving up. */
+  readonly #mailbox: Mailbox
+  /** Its own background work: trying again, giving up. */
   readonly #scope: Scope
-  #isReadingMail = false
   #session = 0
 
   private constructor(options: WriteSideOptions) {
@@ -89,6 +86,13 @@ export class WriteSide {
     this.#clock = kernel.clock
     this.#scope = openScope({ name: `the journal ${file}`, kernel })
     this.outbox = new Outbox({ clock: kernel.clock, send: (batch) => this.#send(batch) })
+    this.#mailbox = new Mailbox({
+      address: file,
+      clock: kernel.clock,
+      readEvery: mailTime,
+      read: async (wanted) =>
+        this.outbox.failure === undefined ? this.ask({ type: 'mail', wanted }) : [],
+    })
     const openedAt = kernel.clock.wallTime()
     const lock = nextLockName(openedAt)
     const data: WriterData = { file, durability, pid: process.pid, openedAt, lock }
@@ -137,16 +141,12 @@ export class WriteSide {
   /** From here on the writer is notified of events of its run. */
   addWriter(run: number, writer: SideWriter): void {
     this.#writers.set(run, writer)
-    this.#readMailLater()
+    this.#mailbox.add(run, writer)
   }
 
   removeWriter(run: number): void {
     this.#writers.delete(run)
-    // Signals that were not taken are delivered again when the run is resumed.
-    for (const [mail, of] of this.#delivered) if (of === run) this.#delivered.delete(mail)
-    if (this.#writers.size > 0) return
-    this.#mailTimer?.cancel()
-    this.#mailTimer = undefined
+    this.#mailbox.remove(run)
   }
 
   async ask<Q extends WriterQuestion>(question: Q): Promise<WriterAnswers[Q['type']]> {
@@ -207,7 +207,7 @@ export class WriteSide {
 
   /** A message may have been posted to a run of this process. */
   wake(): void {
-    this.#scope.launch(() => this.#readMail())
+    this.#mailbox.wake()
   }
 
   /** Nothing is written any more. The first failure stays. */
@@ -221,11 +221,11 @@ export class WriteSide {
   }
 
   async stop(): Promise<void> {
-    this.#mailTimer?.cancel()
+    const lastRead = this.#mailbox.stop()
     // Work under way fails with the link, and starts nothing any more.
     this.#scope.cancel('the journal is stopped', { source: 'shutdown' })
     await this.#link.stop()
-    await this.#scope.join()
+    await Promise.all([this.#scope.join(), lastRead])
   }
 
   #send(batch: BatchWire): void {
@@ -307,62 +307,6 @@ export class WriteSide {
   #clearTrouble(cause: object): void {
     if (!this.#troubles.delete(cause) || this.#troubles.size > 0) return
     for (const writer of this.#writers.values()) writer.onTrouble(undefined)
-  }
-
-  #readMailLater(): void {
-    if (this.#mailTimer !== undefined || this.#writers.size === 0) return
-    this.#mailTimer = this.#clock.setTimer(mailTime, () => {
-      this.#mailTimer = undefined
-      this.#scope.launch(() => this.#readMail())
-    })
-    this.#mailTimer.unref?.()
-  }
-
-  /** Once its removal is durable it cannot be read again. */
-  async #forgetMail(mail: number): Promise<void> {
-    await this.outbox.durable().catch(() => undefined)
-    this.#delivered.delete(mail)
-  }
-
-  async #messageOf(posted: MailWire): Promise<RunMessage | undefined> {
-    const { kind, sender: by, name, value } = posted
-    if (kind === 'cancel') return { kind, by }
-    if (kind !== 'signal' || name === null) return undefined
-    try {
-      const body = value ?? new Uint8Array(0)
-      return { kind, name, by, value: await decodeValue(body, name, this.#file, this.#clock) }
-    } catch {
-      // Damaged: it is removed like one that a later version has sent.
-      return undefined
-    }
-  }
-
-  async #readMail(): Promise<void> {
-    if (this.#isReadingMail || this.outbox.failure !== undefined) return
-    this.#isReadingMail = true
-    try {
-      for (const posted of await this.ask({ type: 'mail' })) {
-        const { mail, run } = posted
-        const message = await this.#messageOf(posted)
-        const writer = this.#writers.get(run)
-        if (writer === undefined || this.#delivered.has(mail)) continue
-        this.#delivered.set(mail, run)
-        if (message?.kind === 'signal') {
-          // It stays in the mailbox until a job waits for it, and is not delivered again meanwhile.
-          writer.onMessage(message, mail)
-          continue
-        }
-        // A message of a later version is removed unread.
-        if (message === undefined) this.outbox.change({ type: 'taken', run, mail })
-        else writer.onMessage(message, mail)
-        this.#scope.launch(() => this.#forgetMail(mail))
-      }
-    } catch {
-      // The thread has ended: callers that wait for a row get the error.
-    } finally {
-      this.#isReadingMail = false
-      this.#readMailLater()
-    }
   }
 }
 

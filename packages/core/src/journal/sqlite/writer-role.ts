@@ -136,7 +136,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
       case 'find':
         return store.find(question.run)
       case 'mail':
-        return store.mail()
+        return store.mail(question.wanted)
       case 'sweep': {
         const isAlone = !store.hasOthers && !store.holdsRuns
         return removeOrphans(

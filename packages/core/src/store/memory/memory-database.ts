@@ -2,7 +2,6 @@ import { HeddleError } from '../../errors.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
 import type {
-  Claim,
   CommitAnswer,
   FenceAnswer,
   Grant,
@@ -12,7 +11,6 @@ import type {
   SessionId,
   ShardBatch,
 } from '../database.ts'
-import type { Message } from '../mailbox.ts'
 import type { StoreDatabase, StoreRow } from '../roles.ts'
 import { TableList, type AnyTable } from '../tables.ts'
 import { MemoryTables } from './memory-tables.ts'
@@ -44,9 +42,7 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
   /** When the lease of a server runs out. */
   readonly #leases = new Map<ServerId, number>()
   readonly #sessions = new Map<SessionId, Session>()
-  readonly #claims = new Map<string, Claim>()
   readonly #jobs = new Map<string, Job>()
-  readonly #messages = new Map<string, Message>()
   readonly #outcomes = new Map<string, string>()
   /** Keyed by the first word of handles that have more than one. */
   readonly #families = new Map<string, Set<string>>()
@@ -136,23 +132,11 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
     return open
   }
 
-  async post(message: Message): Promise<void> {
-    if (!this.#messages.has(message.id)) this.#messages.set(message.id, message)
-  }
-
-  async messages(shards: readonly number[]): Promise<readonly Message[]> {
-    return [...this.#messages.values()].filter(({ shard }) => shards.includes(shard))
-  }
-
   async familyOutcomes(word: string): Promise<readonly string[]> {
     return [...(this.#families.get(word) ?? [])].toSorted()
   }
 
-  async recordedOutcome(handle: string): Promise<string | undefined> {
-    return this.outcomeOf(handle)
-  }
-
-  /** Like recordedOutcome(), but synchronous. */
+  /** The outcome of a job; undefined while it has none. */
   outcomeOf(handle: string): string | undefined {
     return this.#outcomes.get(handle)
   }
@@ -163,23 +147,19 @@ export class MemoryDatabase implements StoreDatabase, AsyncDisposable {
   }
 
   #write(batch: ShardBatch<StoreRow>): Refusal {
-    if (!this.isCurrent(batch)) return { why: 'epoch' }
-    for (const { space, name } of batch.claims) {
-      const by = this.#claims.get(`${space} ${name}`)
-      if (by !== undefined) return { why: 'taken', by }
-    }
-    for (const claim of batch.claims) this.#claims.set(`${claim.space} ${claim.name}`, claim)
+    if (!this.isCurrent(batch)) return 'epoch'
     for (const row of batch.rows) this.apply(row, batch.shard)
     return undefined
   }
 
   protected apply(row: StoreRow, shard: number): void {
     if (row.kind === 'put' || row.kind === 'remove') return this.tables.apply(row, shard)
-    if (row.kind === 'message-taken') return void this.#messages.delete(row.id)
     const { handle } = row
     const job = this.#jobs.get(handle)
     switch (row.kind) {
       case 'job-acknowledged': {
+        // D5.
+        if (job !== undefined) return
         const { job: name, version, input } = row
         const open = { started: false, interruptions: 0, setAside: false }
         this.#jobs.set(handle, { handle, job: name, version, input, ...open, shard })

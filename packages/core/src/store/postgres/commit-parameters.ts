@@ -11,20 +11,15 @@ export function commitParameters(
   number: number,
   batches: readonly ShardBatch<StoreRow>[],
 ): unknown[] {
-  const claims: Columns<4> = [[], [], [], []]
   const acknowledged: Columns<5> = [[], [], [], [], []]
   const marks: Columns<3> = [[], [], []]
   const ended: Columns<3> = [[], [], []]
-  const taken: Columns<2> = [[], []]
   const endedHere = new Set<string>()
   for (const { rows } of batches) {
     for (const row of rows) if (row.kind === 'job-ended') endedHere.add(row.handle)
   }
-  for (const [index, { claims: names, rows }] of batches.entries()) {
+  for (const [index, { rows }] of batches.entries()) {
     const batch = index + 1
-    for (const { space, name, holder } of names) {
-      push(claims, batch, space, toStored(name), toStored(holder))
-    }
     for (const row of rows) {
       switch (row.kind) {
         case 'job-acknowledged': {
@@ -45,9 +40,6 @@ export function commitParameters(
         case 'job-ended':
           push(ended, batch, toStored(row.handle), toStored(row.outcome))
           break
-        case 'message-taken':
-          push(taken, batch, toStored(row.id))
-          break
         // See recordParameters().
         case 'put':
         case 'remove':
@@ -59,11 +51,11 @@ export function commitParameters(
     number,
     batches.map(({ shard }) => shard),
     batches.map(({ epoch }) => epoch),
-    ...claims,
+    ...unused(4),
     ...acknowledged,
     ...marks,
     ...ended,
-    ...taken,
+    ...unused(2),
   ]
 }
 
@@ -111,6 +103,11 @@ export function recordWire(table: AnyTable, record: StoredRecord): string {
     }
   })
   return JSON.stringify(cells)
+}
+
+/** Parameters of `commit_1` that no version uses any more. */
+function unused(columns: number): unknown[][] {
+  return Array.from({ length: columns }, () => [])
 }
 
 type Columns<N extends number> = unknown[][] & { readonly length: N }

@@ -58,7 +58,7 @@ interface PostgresConnections {
  * Connections of one server: those of its shards (postgres-database.ts), of its journal with its artifacts (postgres-journal.ts), and one
  * for its people, schedules and workers.
  */
-const connectionsOfServer = 4 + 4 + 1
+const connectionsOfServer = 3 + 5 + 1
 
 const statement = `SELECT
   current_setting('server_version'),

@@ -26,7 +26,7 @@ export function makePartitions(week: string): string {
 }
 
 /** Reserves a run whose rows lie in this period. `otherwise`: what finds a reservation when none can be made. */
-export function reserveRun(period: string, otherwise = ''): string {
+export function reserveRun(period: string, otherwise: string): string {
   return `INSERT INTO @.run (id, key, title, started_at, state, pid, host, command, options, holder, period)
       VALUES (p_id, p_key, p_title, p_started_at, p_state, p_pid, p_host, p_command, p_options, p_holder, ${period})
       ON CONFLICT DO NOTHING RETURNING run, period INTO made;
@@ -151,39 +151,6 @@ const holders = `
 `
 
 const runs = `
-  -- J4, J8: reserves an id and a key. Returns the run, { exists } or { taken: the run that has the key }.
-  CREATE FUNCTION @.open_run_1(
-    p_id text, p_key text, p_title text, p_started_at double precision, p_state smallint,
-    p_pid double precision, p_host text, p_command text, p_options bytea, p_holder text
-  ) RETURNS json LANGUAGE plpgsql AS $$
-  DECLARE
-    made record;
-    there text;
-  BEGIN
-    -- A reservation whose process died before the first row.
-    DELETE FROM @.run WHERE (id = p_id OR key = p_key) AND NOT opened AND NOT @.is_held_1(holder);
-    ${reserveRun('@.period_1()')}
-  END $$;
-
-  -- J5: takes a run that no process holds. Returns the run, { held } or { changed } when p_epoch is not current.
-  CREATE FUNCTION @.resume_run_1(p_id text, p_holder text, p_epoch bigint) RETURNS json LANGUAGE plpgsql AS $$
-  DECLARE
-    found_run record;
-    wait_ms double precision;
-  BEGIN
-    SELECT * INTO found_run FROM @.run WHERE id = p_id AND opened FOR UPDATE;
-    IF NOT FOUND OR found_run.epoch <> p_epoch THEN RETURN json_build_object('changed', true); END IF;
-    SELECT extract(epoch FROM until - clock_timestamp()) * 1000 INTO wait_ms
-      FROM @.holder WHERE id = found_run.holder AND until > clock_timestamp() FOR SHARE;
-    IF FOUND THEN
-      RETURN json_build_object('held', wait_ms, 'pid', found_run.pid, 'host', found_run.host, 'command', found_run.command);
-    END IF;
-    UPDATE @.run SET holder = p_holder, epoch = epoch + 1 WHERE run = found_run.run;
-    RETURN json_build_object('run', found_run.run, 'period', found_run.period, 'epoch', p_epoch + 1,
-      'position', (SELECT coalesce(max(position), 0) FROM @.history
-        WHERE run = found_run.run AND period = found_run.period));
-  END $$;
-
   -- J5: gives runs back that were taken and not written.
   CREATE FUNCTION @.leave_run_1(p_run bigint, p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
@@ -192,42 +159,7 @@ const runs = `
   END $$;
 `
 
-const commit = `
-  -- J1, J3, J5: rows of several runs. Returns the runs, counted from 1, that another process has taken: nothing of them
-  -- was written.
-  CREATE FUNCTION @.record_1(
-    p_durable boolean, p_run bigint[], p_epoch bigint[], p_period integer[],
-    h_run integer[], h_position bigint[], h_kind smallint[], h_node text[], h_state smallint[], h_attempt bigint[],
-    h_at double precision[], h_detail text[],
-    v_run integer[], v_position bigint[], v_body bytea[], v_name text[],
-    s_run integer[], s_position bigint[], s_state smallint[], s_ended_at double precision[], s_counts text[],
-    s_pid double precision[], s_host text[], s_command text[],
-    l_run integer[]
-  ) RETURNS json LANGUAGE plpgsql AS $$
-  DECLARE
-    ok boolean[];
-    lost json;
-  BEGIN
-    ${checkEpochs}
-
-    INSERT INTO @.history (period, run, position, kind, node, state, attempt, at, detail)
-      SELECT p_period[h.run], p_run[h.run], h.position, h.kind, h.node, h.state, h.attempt, h.at, h.detail
-      FROM unnest(h_run, h_position, h_kind, h_node, h_state, h_attempt, h_at, h_detail)
-        h (run, position, kind, node, state, attempt, at, detail)
-      WHERE ok[h.run] ON CONFLICT DO NOTHING;
-    IF cardinality(v_run) > 0 THEN
-      INSERT INTO @.result (period, run, position, body, name)
-        SELECT p_period[v.run], p_run[v.run], v.position, v.body, v.name
-        FROM unnest(v_run, v_position, v_body, v_name) v (run, position, body, name)
-        WHERE ok[v.run] ON CONFLICT DO NOTHING;
-    END IF;
-    ${writeStandings}
-    SELECT json_agg(n) INTO lost FROM unnest(ok) WITH ORDINALITY p (is_ok, n) WHERE NOT p.is_ok;
-    RETURN lost;
-  END $$;
-`
-
 export const journalMigration: Migration = {
   title: 'journal',
-  sql: tables + holders + runs + commit,
+  sql: tables + holders + runs,
 }

@@ -2,7 +2,7 @@
  * A store on PostgreSQL 15 or newer. Every call is one statement (L1); schema.ts has its SQL.
  *
  * Connections, each made when it is needed: one that writes batches, one for leases, so that a slow commit delays no
- * renewal, one for what roles read and post, one for wakes.
+ * renewal, one for what roles read.
  */
 import { HeddleError } from '../../errors.ts'
 import { checkCount } from '../../kernel/check.ts'
@@ -10,7 +10,6 @@ import type { Clock } from '../../kernel/clock.ts'
 import { systemKernel, type Kernel } from '../../kernel/kernel.ts'
 import type { OpenJob } from '../acknowledged-jobs.ts'
 import type {
-  Claim,
   CommitAnswer,
   FenceAnswer,
   Grant,
@@ -20,7 +19,6 @@ import type {
   SessionId,
   ShardBatch,
 } from '../database.ts'
-import type { Message } from '../mailbox.ts'
 import type { StoreDatabase, StoreRow } from '../roles.ts'
 import { TableList, type AnyTable } from '../tables.ts'
 import { fromStored, toStored } from '../stored-text.ts'
@@ -30,7 +28,6 @@ import { isRefused, Link } from './database-link.ts'
 import { checkVersion, declareTables, migrate } from './migrate.ts'
 import { PostgresTables } from './postgres-tables.ts'
 import { rowRefusedBy } from './row-refused.ts'
-import { Wakes } from './wakes.ts'
 
 /** Commits between two searches for rows that are no longer needed. */
 const sweepEvery = 1_000
@@ -40,9 +37,8 @@ const collisions = ['23505', '40001', '40P01']
 const mostAttempts = 10
 
 type PairWire = readonly [shard: number, epoch: number]
-type RefusalWire =
-  | readonly [batch: number, why: 'epoch']
-  | readonly [batch: number, why: 'taken', space: Claim['space'], name: string, holder: string]
+/** A batch, counted from 1, and why it was refused. */
+type RefusalWire = readonly [batch: number, why: 'epoch']
 
 export interface PostgresDatabaseOptions {
   readonly kernel?: Kernel
@@ -80,7 +76,6 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
   readonly #writer: Link
   readonly #leases: Link
   readonly #reader: Link
-  readonly #wakes: Wakes
 
   constructor(address: PostgresAddress, options: PostgresDatabaseOptions) {
     const { kernel = systemKernel, answerWithin = 5_000 } = options
@@ -94,7 +89,6 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     this.#leases = new Link({ ...shared, name: 'heddle leases' })
     // There may be many open records after a take-over.
     this.#reader = new Link({ ...shared, answerWithin: 6 * answerWithin, name: 'heddle reader' })
-    this.#wakes = new Wakes(address, clock)
     this.tables = new PostgresTables(this.#reader, address, this.#list)
   }
 
@@ -204,15 +198,6 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     }))
   }
 
-  async recordedOutcome(handle: string): Promise<string | undefined> {
-    const [row] = await this.#reader.call<[string]>(
-      'be read',
-      `SELECT outcome FROM ${this.#address.schema}.outcome WHERE handle = $1`,
-      [toStored(handle)],
-    )
-    return row && fromStored(row[0])
-  }
-
   async familyOutcomes(word: string): Promise<readonly string[]> {
     // Skips along the index: "!" is the character after the space.
     const rows = await this.#reader.call<[string]>(
@@ -223,43 +208,12 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
     return rows.map(([outcome]) => fromStored(outcome)).toSorted()
   }
 
-  async post({ id, shard, kind, to }: Message): Promise<void> {
-    await this.#reader.call(
-      'take a message',
-      `INSERT INTO ${this.#address.schema}.message (id, shard, kind, recipient)
-        VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING`,
-      [toStored(id), shard, kind, toStored(to)],
-    )
-    this.#wakes.announce(shard)
-  }
-
-  async messages(shards: readonly number[]): Promise<readonly Message[]> {
-    const rows = await this.#reader.call<[string, number, Message['kind'], string]>(
-      'be read',
-      `SELECT id, shard, kind, recipient FROM ${this.#address.schema}.message
-        WHERE shard = ANY ($1) ORDER BY number`,
-      [shards],
-    )
-    return rows.map(([id, shard, kind, to]) => ({
-      id: fromStored(id),
-      shard,
-      kind,
-      to: fromStored(to),
-    }))
-  }
-
-  /** Calls back when another process has posted to a shard. A hint: see Wakes. */
-  listen(onWake: (shards: readonly number[]) => void): void {
-    this.#wakes.listen(onWake)
-  }
-
   /** Ends calls under way first. Closing twice is harmless. */
   async close(): Promise<void> {
     await Promise.all([
       this.#writer.close(),
       this.#leases.close(),
       this.#reader.close(),
-      this.#wakes.stop(),
     ])
   }
 
@@ -292,11 +246,6 @@ function grantOf([shard, epoch]: PairWire): Grant {
 
 function answerOf(batches: number, refusals: readonly RefusalWire[] | null): CommitAnswer {
   const answer = Array.from({ length: batches }, (): Refusal => undefined)
-  for (const [batch, why, space, name, holder] of refusals ?? []) {
-    answer[batch - 1] =
-      why === 'epoch'
-        ? { why }
-        : { why, by: { space: space, name: fromStored(name), holder: fromStored(holder) } }
-  }
+  for (const [batch, why] of refusals ?? []) answer[batch - 1] = why
   return answer
 }

@@ -1,5 +1,5 @@
 /** Rows of runs, as the recorder writes them. `@.` stands for the schema. */
-import { checkEpochs, makePartitions, reserveRun, writeStandings } from './journal-schema.ts'
+import { checkEpochs, makePartitions, writeStandings } from './journal-schema.ts'
 import { byIndex, type Migration } from './migration.ts'
 
 /** A row is there already only when a statement is sent again: looking for it costs a third of writing it (0193). */
@@ -75,8 +75,9 @@ export const openRunsMigration: Migration = {
 export const recordMigration: Migration = {
   title: 'rows that are written for the first time',
   sql: `
-    -- J1, J3, J5, J9: record_2, for which p_again is always true. Without it a row that is there is an error (23505):
-    -- nothing was written, and the client sends the statement with p_again.
+    -- J1, J3, J5: rows of several runs. Returns the runs, counted from 1, that another process has taken: nothing of them was
+    -- written. J9: with them the removal of the messages that led to them. p_again: a row that is there is left; without it
+    -- that is an error (23505): nothing was written, and the client sends the statement with p_again.
     CREATE FUNCTION @.record_3(
       p_again boolean, p_durable boolean, p_run bigint[], p_epoch bigint[], p_period integer[],
       h_run integer[], h_position bigint[], h_kind smallint[], h_node text[], h_state smallint[], h_attempt bigint[],
@@ -121,25 +122,6 @@ export const restoreMigration: Migration = {
       LOCK TABLE @.meta IN EXCLUSIVE MODE;
       ${makePartitions('week')}
       RETURN week;
-    END $$;
-
-    -- As open_run_1, in the week in which the run started. What a copy that was cut off has left is removed.
-    CREATE FUNCTION @.restore_run_1(
-      p_id text, p_key text, p_title text, p_started_at double precision, p_state smallint,
-      p_pid double precision, p_host text, p_command text, p_options bytea, p_holder text
-    ) RETURNS json LANGUAGE plpgsql AS $$
-    DECLARE
-      dead record;
-      made record;
-      there text;
-    BEGIN
-      FOR dead IN DELETE FROM @.run WHERE (id = p_id OR key = p_key) AND NOT opened AND NOT @.is_held_1(holder)
-          RETURNING run, period LOOP
-        DELETE FROM @.history WHERE run = dead.run AND period = dead.period;
-        DELETE FROM @.result WHERE run = dead.run AND period = dead.period;
-        DELETE FROM @.chunk WHERE run = dead.run AND period = dead.period;
-      END LOOP;
-      ${reserveRun('@.period_of_1(p_started_at)')}
     END $$;
   `,
 }

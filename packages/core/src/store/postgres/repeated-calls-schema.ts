@@ -44,13 +44,13 @@ export const repeatedCallsMigration: Migration = {
     );
     CREATE INDEX ON @.run_posted (posted_at);
 
-    -- As open_run_1 and restore_run_1.
+    -- J4, J8: reserves an id and a key. Returns the run, { exists } or { taken: the run that has the key }.
     CREATE FUNCTION @.open_run_2(${header}) RETURNS json LANGUAGE plpgsql AS $$
     ${reserveAgain('@.period_1()')} $$;
     CREATE FUNCTION @.restore_run_2(${header}) RETURNS json LANGUAGE plpgsql AS $$
     ${reserveAgain('@.period_of_1(p_started_at)')} $$;
 
-    -- As resume_run_1.
+    -- J5: takes a run that no process holds. Returns the run, { held } or { changed } when p_epoch is not current.
     CREATE FUNCTION @.resume_run_2(p_id text, p_holder text, p_epoch bigint) RETURNS json LANGUAGE plpgsql AS $$
     DECLARE
       there record;
@@ -80,33 +80,6 @@ export const repeatedCallsMigration: Migration = {
     BEGIN
       DELETE FROM @.run WHERE id = ANY (p_ids) AND holder = p_holder AND NOT opened;
       UPDATE @.run SET holder = NULL WHERE id = ANY (p_ids) AND holder = p_holder;
-    END $$;
-
-    -- As post_run_2.
-    CREATE FUNCTION @.post_run_3(
-      p_message text, p_id text, p_kind text, p_sender text, p_ends smallint[], p_name text, p_value bytea
-    ) RETURNS text LANGUAGE plpgsql AS $$
-    DECLARE
-      there record;
-    BEGIN
-      -- Law 6: what is acknowledged is on the medium, also where synchronous commits are turned off for a role.
-      IF current_setting('synchronous_commit') = 'off' THEN
-        PERFORM set_config('synchronous_commit', 'on', true);
-      END IF;
-      PERFORM 1 FROM @.run_posted WHERE name = p_message;
-      IF FOUND THEN RETURN 'posted'; END IF;
-      SELECT run, state INTO there FROM @.run WHERE id = p_id AND opened FOR SHARE;
-      IF NOT FOUND THEN RETURN 'unknown'; END IF;
-      IF there.state = ANY (p_ends) THEN RETURN 'ended'; END IF;
-      INSERT INTO @.run_posted (name) VALUES (p_message) ON CONFLICT DO NOTHING;
-      IF NOT FOUND THEN RETURN 'posted'; END IF;
-      INSERT INTO @.run_message (run, kind, sender, name, value)
-        VALUES (there.run, p_kind, p_sender, p_name, p_value);
-      -- More than one, so that they do not add up.
-      DELETE FROM @.run_posted WHERE name IN (
-        SELECT name FROM @.run_posted WHERE posted_at < now() - interval '1 hour'
-          ORDER BY posted_at LIMIT 10 FOR UPDATE SKIP LOCKED);
-      RETURN 'posted';
     END $$;
   `,
 }

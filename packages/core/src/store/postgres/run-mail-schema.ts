@@ -6,14 +6,6 @@
  */
 import type { Migration } from './migration.ts'
 
-const recordTypes = `boolean, bigint[], bigint[], integer[],
-  integer[], bigint[], smallint[], text[], smallint[], bigint[], double precision[], text[],
-  integer[], bigint[], bytea[], text[],
-  integer[], bigint[], smallint[], double precision[], text[], double precision[], text[], text[],
-  integer[]`
-
-const recordPlaces = Array.from({ length: 25 }, (_, index) => `$${index + 1}`).join(', ')
-
 export const runMailMigration: Migration = {
   title: 'messages to runs, removal of runs',
   sql: `
@@ -25,48 +17,7 @@ export const runMailMigration: Migration = {
     );
     CREATE INDEX ON @.run_message (run, id);
 
-    -- J9: 'posted', 'unknown', or 'ended'. A run that ends at this moment waits for this, or this for it.
-    CREATE FUNCTION @.post_run_1(p_id text, p_kind text, p_sender text, p_ends smallint[]) RETURNS text LANGUAGE plpgsql AS $$
-    DECLARE
-      there record;
-    BEGIN
-      SELECT run, state INTO there FROM @.run WHERE id = p_id AND opened FOR SHARE;
-      IF NOT FOUND THEN RETURN 'unknown'; END IF;
-      IF there.state = ANY (p_ends) THEN RETURN 'ended'; END IF;
-      INSERT INTO @.run_message (run, kind, sender) VALUES (there.run, p_kind, p_sender);
-      RETURN 'posted';
-    END $$;
-
-    -- J9: record_1, and with the rows of a run the removal of the messages that led to them.
-    CREATE FUNCTION @.record_2(${recordTypes}, integer[], bigint[]) RETURNS json LANGUAGE plpgsql AS $$
-    DECLARE
-      lost json;
-    BEGIN
-      lost := @.record_1(${recordPlaces});
-      IF cardinality($26) > 0 THEN
-        DELETE FROM @.run_message m USING unnest($26, $27) t (run, id)
-          WHERE m.id = t.id AND (lost IS NULL OR NOT lost::jsonb @> to_jsonb(t.run));
-      END IF;
-      RETURN lost;
-    END $$;
-
     INSERT INTO @.holder VALUES ('pruned', 'infinity');
-
-    -- Removes a run that no process holds. False when it has changed since it was read.
-    CREATE FUNCTION @.prune_run_1(p_run bigint, p_epoch bigint) RETURNS boolean LANGUAGE plpgsql AS $$
-    DECLARE
-      there record;
-    BEGIN
-      SELECT period, holder INTO there FROM @.run WHERE run = p_run AND epoch = p_epoch AND opened FOR UPDATE;
-      IF NOT FOUND OR @.is_held_1(there.holder) THEN RETURN false; END IF;
-      DELETE FROM @.history WHERE run = p_run AND period = there.period;
-      DELETE FROM @.result WHERE run = p_run AND period = there.period;
-      DELETE FROM @.chunk WHERE run = p_run AND period = there.period;
-      DELETE FROM @.run_message WHERE run = p_run;
-      UPDATE @.run SET key = NULL, opened = false, holder = 'pruned', title = '', command = '', options = '', counts = NULL
-        WHERE run = p_run;
-      RETURN true;
-    END $$;
   `,
 }
 
@@ -77,19 +28,49 @@ export const partsMigration: Migration = {
     ALTER TABLE @.run_message ADD COLUMN name text, ADD COLUMN value bytea;
     -- The rows of the parts of one node are read together when it is resumed.
     CREATE INDEX history_part ON @.history (run, node, position) WHERE kind = 5;
+  `,
+}
 
-    -- As post_run_1, with what a signal carries.
-    CREATE FUNCTION @.post_run_2(p_id text, p_kind text, p_sender text, p_ends smallint[], p_name text, p_value bytea)
-      RETURNS text LANGUAGE plpgsql AS $$
+/**
+ * M1 of journal/mailbox.ts: two posts to one run at the same moment follow each other, so that the message with the higher number is
+ * not readable before the other one. Servers of the version before post in the same way from here on.
+ */
+export const mailOrderMigration: Migration = {
+  title: 'messages become readable in the order of their numbers; functions that no version calls any more',
+  sql: `
+    -- J9: the run, or why it was refused. A run that ends at this moment waits for this, or this for it.
+    CREATE FUNCTION @.post_run_4(
+      p_message text, p_id text, p_kind text, p_sender text, p_ends smallint[], p_name text, p_value bytea
+    ) RETURNS json LANGUAGE plpgsql AS $$
     DECLARE
       there record;
     BEGIN
-      SELECT run, state INTO there FROM @.run WHERE id = p_id AND opened FOR SHARE;
-      IF NOT FOUND THEN RETURN 'unknown'; END IF;
-      IF there.state = ANY (p_ends) THEN RETURN 'ended'; END IF;
+      -- Law 6: what is acknowledged is on the medium, also where synchronous commits are turned off for a role.
+      IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+      END IF;
+      SELECT run, state INTO there FROM @.run WHERE id = p_id AND opened FOR NO KEY UPDATE;
+      IF NOT FOUND THEN RETURN json_build_object('refused', 'unknown'); END IF;
+      PERFORM 1 FROM @.run_posted WHERE name = p_message;
+      IF FOUND THEN RETURN json_build_object('run', there.run); END IF;
+      IF there.state = ANY (p_ends) THEN RETURN json_build_object('refused', 'ended'); END IF;
+      INSERT INTO @.run_posted (name) VALUES (p_message) ON CONFLICT DO NOTHING;
       INSERT INTO @.run_message (run, kind, sender, name, value)
         VALUES (there.run, p_kind, p_sender, p_name, p_value);
-      RETURN 'posted';
+      -- More than one, so that they do not add up.
+      DELETE FROM @.run_posted WHERE name IN (
+        SELECT name FROM @.run_posted WHERE posted_at < now() - interval '1 hour'
+          ORDER BY posted_at LIMIT 10 FOR UPDATE SKIP LOCKED);
+      RETURN json_build_object('run', there.run);
     END $$;
+
+    CREATE OR REPLACE FUNCTION @.post_run_3(
+      p_message text, p_id text, p_kind text, p_sender text, p_ends smallint[], p_name text, p_value bytea
+    ) RETURNS text LANGUAGE sql AS $$
+      SELECT coalesce(@.post_run_4(p_message, p_id, p_kind, p_sender, p_ends, p_name, p_value) ->> 'refused', 'posted')
+    $$;
+
+    DROP FUNCTION IF EXISTS @.open_run_1, @.resume_run_1, @.restore_run_1, @.record_1, @.record_2,
+      @.post_run_1, @.post_run_2, @.prune_run_1;
   `,
 }

@@ -4,13 +4,10 @@
  *   server    one row for each server: until when its lease lasts (docs/decisions/0170)
  *   shard     256 rows: owner and epoch. Changes only when a shard is acquired or released
  *   session   one row for each session of a server; `fenced` ends it
- *   commit    one row for each commit of a session, with its refused batches. Inserted, not updated: a transaction
- *   that
+ *   commit    one row for each commit of a session, with its refused batches. Inserted, not updated: a transaction that
  *             is kept open for minutes would keep every version of a row that each commit updates
- *   claim     names that exist once
  *   job       acknowledged jobs without an outcome: inserted at the acknowledgement, deleted at the end
  *   outcome   outcomes of acknowledged jobs
- *   message   messages that have not been taken yet
  *
  * Every transition is one function, so it is one statement for the client: the server never waits for a client inside a
  * transaction, and a client that dies leaves no lock. Each statement inside a function sees everything committed before
@@ -29,7 +26,7 @@ import { byIndex, type Migration } from './migration.ts'
 import { pruneMigration } from './prune-schema.ts'
 import { openRunsMigration, recordMigration, restoreMigration } from './record-schema.ts'
 import { repeatedCallsMigration } from './repeated-calls-schema.ts'
-import { partsMigration, runMailMigration } from './run-mail-schema.ts'
+import { mailOrderMigration, partsMigration, runMailMigration } from './run-mail-schema.ts'
 import { tableMigration } from './table-schema.ts'
 
 const tables = `
@@ -59,13 +56,6 @@ const tables = `
     PRIMARY KEY (session, number)
   );
 
-  CREATE TABLE @.claim (
-    space text COLLATE "C",
-    name text COLLATE "C",
-    holder text NOT NULL,
-    PRIMARY KEY (space, name)
-  );
-
   CREATE TABLE @.job (
     handle text COLLATE "C" PRIMARY KEY,
     shard smallint NOT NULL,
@@ -84,15 +74,6 @@ const tables = `
     outcome text NOT NULL,
     ended_at timestamptz NOT NULL DEFAULT now()
   );
-
-  CREATE TABLE @.message (
-    id text COLLATE "C" PRIMARY KEY,
-    shard smallint NOT NULL,
-    number bigint GENERATED ALWAYS AS IDENTITY,
-    kind text NOT NULL,
-    recipient text NOT NULL
-  );
-  CREATE INDEX ON @.message (shard, number);
 `
 
 const ownership = `
@@ -169,7 +150,8 @@ const sessions = `
 `
 
 const commit = `
-  -- D2, D3: one transaction. Returns what was refused: [batch, 'epoch'] or [batch, 'taken', space, name, holder].
+  -- D2, D3: one transaction. Returns what was refused: [batch, 'epoch']. Parameters c_ and t_ are of earlier versions,
+  -- whose servers never had anything to send in them.
   CREATE OR REPLACE FUNCTION @.commit_1(
     p_session text, p_number bigint, p_shards smallint[], p_epochs bigint[],
     c_batch integer[], c_space text[], c_name text[], c_holder text[],
@@ -180,9 +162,6 @@ const commit = `
   ) RETURNS json LANGUAGE plpgsql ${byIndex} AS $$
   DECLARE
     ok boolean[];
-    wanted integer;
-    written integer;
-    there record;
     each record;
     refused json[] := '{}';
     refusals json;
@@ -203,40 +182,6 @@ const commit = `
     IF false = ANY (ok) THEN
       SELECT array_agg(json_build_array(n, 'epoch')) INTO refused
         FROM unnest(ok) WITH ORDINALITY b (ok, n) WHERE NOT b.ok;
-    END IF;
-
-    IF cardinality(c_batch) > 0 THEN
-      SELECT count(*) INTO wanted FROM unnest(c_batch) c (batch) WHERE ok[c.batch];
-      INSERT INTO @.claim SELECT space, name, holder
-        FROM unnest(c_batch, c_space, c_name, c_holder) WITH ORDINALITY c (batch, space, name, holder, n)
-        WHERE ok[c.batch] AND NOT EXISTS (
-          SELECT FROM unnest(c_batch, c_space, c_name) o (batch, space, name)
-          JOIN @.claim t ON t.space = o.space AND t.name = o.name)
-        ORDER BY n
-        ON CONFLICT DO NOTHING;
-      GET DIAGNOSTICS written = ROW_COUNT;
-      IF written > 0 AND written < wanted THEN
-        -- A name was taken twice in this commit, or by another server at this moment: once more, one by one.
-        DELETE FROM @.claim t USING unnest(c_space, c_name, c_holder) c (space, name, holder)
-          WHERE t.space = c.space AND t.name = c.name AND t.xmin = pg_current_xact_id()::xid;
-      END IF;
-      IF written < wanted THEN
-        FOR each IN SELECT DISTINCT batch FROM unnest(c_batch) c (batch) WHERE ok[c.batch] ORDER BY batch LOOP
-          SELECT t.* INTO there
-            FROM unnest(c_batch, c_space, c_name) WITH ORDINALITY c (batch, space, name, n)
-            JOIN @.claim t ON t.space = c.space AND t.name = c.name
-            WHERE c.batch = each.batch ORDER BY c.n LIMIT 1;
-          IF FOUND THEN
-            ok[each.batch] := false;
-            refused := refused || json_build_array(each.batch, 'taken', there.space, there.name, there.holder);
-          ELSE
-            -- Another server that takes the name at this moment makes this fail, and the client sends the commit again.
-            INSERT INTO @.claim SELECT DISTINCT ON (space, name) space, name, holder
-              FROM unnest(c_batch, c_space, c_name, c_holder) c (batch, space, name, holder)
-              WHERE batch = each.batch;
-          END IF;
-        END LOOP;
-      END IF;
     END IF;
 
     IF cardinality(a_batch) > 0 THEN
@@ -275,10 +220,6 @@ const commit = `
       INSERT INTO @.outcome (handle, outcome) SELECT handle, outcome FROM gone ON CONFLICT (handle) DO NOTHING;
     END IF;
 
-    IF cardinality(t_batch) > 0 THEN
-      DELETE FROM @.message m USING unnest(t_batch, t_id) t (batch, id) WHERE m.id = t.id AND ok[t.batch];
-    END IF;
-
     IF cardinality(refused) > 0 THEN refusals := array_to_json(refused); END IF;
     INSERT INTO @.commit VALUES (p_session, p_number, cardinality(p_shards), refusals);
     RETURN refusals;
@@ -287,7 +228,7 @@ const commit = `
 
 export const migrations: readonly Migration[] = [
   {
-    title: 'ownership, commits, acknowledged jobs, messages',
+    title: 'ownership, commits, acknowledged jobs',
     sql: tables + ownership + sessions + commit,
   },
   journalMigration,
@@ -302,10 +243,13 @@ export const migrations: readonly Migration[] = [
   artifactMigration,
   pruneMigration,
   repeatedCallsMigration,
+  mailOrderMigration,
+  // Once more, without claims of names and messages, which had no caller.
+  { title: 'commits without claims', sql: `${commit} DROP TABLE IF EXISTS @.claim, @.message;` },
 ]
 
 /** The version of a database that has seen all migrations. */
 export const schemaVersion: number = migrations.length
 
 /** The oldest version of this code that works on these tables. */
-export const oldestVersion = 1
+export const oldestVersion = 12

@@ -14,7 +14,6 @@ import type {
   SessionId,
   ShardBatch,
 } from '../database.ts'
-import type { Message } from '../mailbox.ts'
 import type { StoreDatabase, StoreRow } from '../roles.ts'
 import {
   checkRecord,
@@ -111,20 +110,8 @@ export class SqliteDatabase implements StoreDatabase, AsyncDisposable {
     return this.#ask({ type: 'open jobs', shards })
   }
 
-  recordedOutcome(handle: string): Promise<string | undefined> {
-    return this.#ask({ type: 'outcome', handle })
-  }
-
   familyOutcomes(word: string): Promise<readonly string[]> {
     return this.#ask({ type: 'family outcomes', word })
-  }
-
-  async post(message: Message): Promise<void> {
-    await this.#change({ type: 'post', message })
-  }
-
-  messages(shards: readonly number[]): Promise<readonly Message[]> {
-    return this.#ask({ type: 'messages', shards })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,5 @@
 /** What the loop and the thread of a store in a file exchange. */
 import type { Grant, ServerId, SessionId, ShardBatch } from '../database.ts'
-import type { Message } from '../mailbox.ts'
 import type { StoreRow } from '../roles.ts'
 import type { AnyQuery, AnyTable, TableChange } from '../tables.ts'
 
@@ -20,7 +19,6 @@ export type StoreChange =
       readonly tables: readonly AnyTable[]
     }
   | { readonly type: 'fence'; readonly session: SessionId }
-  | { readonly type: 'post'; readonly message: Message }
   | {
       readonly type: 'change'
       readonly changes: readonly TableChange[]
@@ -36,10 +34,8 @@ export type StoreChange =
 
 export type StoreQuestion =
   | { readonly type: 'open jobs'; readonly shards: readonly number[] }
-  | { readonly type: 'outcome'; readonly handle: string }
   | { readonly type: 'family outcomes'; readonly word: string }
   | { readonly type: 'owners' }
-  | { readonly type: 'messages'; readonly shards: readonly number[] }
   | { readonly type: 'by ids'; readonly table: AnyTable; readonly ids: readonly string[] }
   | { readonly type: 'of shards'; readonly table: AnyTable; readonly shards: readonly number[] }
   | { readonly type: 'list'; readonly table: AnyTable; readonly query: AnyQuery }

@@ -24,7 +24,6 @@ import type {
   SessionId,
   ShardBatch,
 } from '../database.ts'
-import type { Message } from '../mailbox.ts'
 import type { StoreRow } from '../roles.ts'
 import type { AnyTable } from '../tables.ts'
 import { fromStored, toStored } from '../stored-text.ts'
@@ -65,11 +64,6 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
     switch (question.type) {
       case 'open jobs':
         return this.#openJobs(question.shards)
-      case 'outcome': {
-        const sql = 'SELECT outcome FROM store_outcome WHERE handle = ?'
-        const found = this.#prepared(sql).get(toStored(question.handle))
-        return found && fromStored(found['outcome'] as string)
-      }
       case 'family outcomes': {
         // Skips along the index: "!" is the character after the space.
         const sql = 'SELECT DISTINCT outcome FROM store_outcome WHERE handle > ? AND handle < ?'
@@ -77,8 +71,6 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
         const rows = this.#prepared(sql).all(`${word} `, `${word}!`)
         return rows.map((row) => fromStored(row['outcome'] as string)).toSorted()
       }
-      case 'messages':
-        return this.#messages(question.shards)
       case 'owners':
         return this.#prepared('SELECT owner FROM store_shard ORDER BY shard')
           .all()
@@ -143,8 +135,6 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
         return this.#commit(change, now)
       case 'fence':
         return this.#fence(change.session, now)
-      case 'post':
-        return this.#post(change.message)
       case 'change': {
         const byName = new Map(change.tables.map((table) => [table.name, table]))
         return this.#tables!.change(change.changes, byName)
@@ -249,17 +239,9 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
     return answer
   }
 
-  #write({ shard, epoch, claims, rows }: ShardBatch<StoreRow>, now: number): Refusal {
+  #write({ shard, epoch, rows }: ShardBatch<StoreRow>, now: number): Refusal {
     const current = this.#prepared('SELECT epoch FROM store_shard WHERE shard = ?').get(shard)
-    if (current?.['epoch'] !== epoch) return { why: 'epoch' }
-    for (const { space, name } of claims) {
-      const sql = 'SELECT holder FROM store_claim WHERE space = ? AND name = ?'
-      const there = this.#prepared(sql).get(space, toStored(name))
-      if (there === undefined) continue
-      return { why: 'taken', by: { space, name, holder: fromStored(there['holder'] as string) } }
-    }
-    const claim = this.#prepared('INSERT OR REPLACE INTO store_claim VALUES (?, ?, ?)')
-    for (const { space, name, holder } of claims) claim.run(space, toStored(name), toStored(holder))
+    if (current?.['epoch'] !== epoch) return 'epoch'
     for (const row of rows) this.#apply(row, shard, now)
     return undefined
   }
@@ -269,9 +251,6 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
       case 'put':
       case 'remove':
         this.#tables!.apply(row, this.#named.get(row.table)!, shard)
-        return
-      case 'message-taken':
-        this.#prepared('DELETE FROM store_message WHERE id = ?').run(toStored(row.id))
         return
       case 'job-acknowledged':
         this.#prepared(
@@ -329,25 +308,6 @@ export class StoreRole implements Role<StoreQuestion, StoreChange> {
         started: row['started'] === 1,
         interruptions: row['interruptions'] as number,
         setAside: row['set_aside'] === 1,
-      }))
-  }
-
-  #post({ id, shard, kind, to }: Message): void {
-    const sql = `INSERT INTO store_message (id, shard, kind, recipient) VALUES (?, ?, ?, ?)
-      ON CONFLICT (id) DO NOTHING`
-    this.#prepared(sql).run(toStored(id), shard, kind, toStored(to))
-  }
-
-  #messages(shards: readonly number[]): Message[] {
-    const sql = `SELECT id, shard, kind, recipient FROM store_message
-      WHERE shard IN (SELECT value FROM json_each(?)) ORDER BY number`
-    return this.#prepared(sql)
-      .all(JSON.stringify(shards))
-      .map((row) => ({
-        id: fromStored(row['id'] as string),
-        shard: row['shard'] as number,
-        kind: row['kind'] as Message['kind'],
-        to: fromStored(row['recipient'] as string),
       }))
   }
 

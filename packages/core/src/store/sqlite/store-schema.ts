@@ -4,9 +4,8 @@
  *   store_server    until when the lease of a server lasts, and the lock that proves it alive
  *   store_shard     owner and epoch of 256 shards
  *   store_session   whether a session is fenced, its last commit and what that answered
- *   store_claim     names that exist once
  *   store_job       acknowledged jobs without an outcome    store_outcome   their outcomes
- * store_message   messages that were not taken            r_…             tables of roles
+ *   r_…             tables of roles
  *
  * They are made with `IF NOT EXISTS` and only ever added to, so that the version of the file stays that of the journal.
  */
@@ -19,9 +18,6 @@ export const storeSchema = `
   CREATE TABLE IF NOT EXISTS store_shard (shard INTEGER PRIMARY KEY, owner TEXT, epoch INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS store_session (
     id TEXT PRIMARY KEY, fenced INTEGER NOT NULL, last INTEGER NOT NULL, answer TEXT NOT NULL, opened_at REAL NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS store_claim (
-    space TEXT NOT NULL, name TEXT NOT NULL, holder TEXT NOT NULL, PRIMARY KEY (space, name)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS store_job (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -37,14 +33,6 @@ export const storeSchema = `
   CREATE TABLE IF NOT EXISTS store_outcome (
     handle TEXT PRIMARY KEY, outcome TEXT NOT NULL, ended_at REAL NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS store_message (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    shard INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    recipient TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS store_message_shard ON store_message (shard, number);
   WITH RECURSIVE each (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each WHERE n < 255)
   INSERT OR IGNORE INTO store_shard SELECT n, NULL, 0 FROM each;
 `

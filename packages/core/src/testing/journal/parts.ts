@@ -21,15 +21,15 @@ const signal = (name: string, value: unknown): RunMessage => ({
 /** Waits for the next message of a run, without taking it. */
 interface Received {
   readonly message: RunMessage
-  readonly take: () => void
+  readonly mail: number
 }
 
 class Mailbox {
   readonly received: Received[] = []
   #wake: (() => void) | undefined
 
-  readonly onMessage = (message: RunMessage, take: () => void): void => {
-    this.received.push({ message, take })
+  readonly onMessage = (message: RunMessage, mail: number): void => {
+    this.received.push({ message, mail })
     this.#wake?.()
   }
 
@@ -154,16 +154,14 @@ export const partCases: readonly ConformanceCase[] = [
       await journal.post!('r', signal('approval', 2))
       const [first, second] = await mailbox.wait(2)
       assert.deepEqual(first!.message, signal('approval', { by: ['Ada'] }))
-      first!.take()
-      await writer.commit(part('wait:approval#0', 'succeeded'), 'taken')
+      await writer.commit(part('wait:approval#0', 'succeeded'), 'taken', undefined, first!.mail)
       await writer[Symbol.asyncDispose]()
       const again = await journal.resumeRun('r', someone)
       const left = new Mailbox()
       again.watch(left)
       const [kept] = await left.wait(1)
       assert.deepEqual(kept!.message, second!.message)
-      kept!.take()
-      await again.commit(part('wait:approval#1', 'succeeded'), 'taken')
+      await again.commit(part('wait:approval#1', 'succeeded'), 'taken', undefined, kept!.mail)
       assert.equal(left.received.length, 1)
     },
   },

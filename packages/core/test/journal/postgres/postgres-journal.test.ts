@@ -159,7 +159,7 @@ test('J8: a key that was reserved by a process that died at once can be used', a
   await using journal = await openJournal(address)
   const reserved = await admin.call<[{ run: number }]>(
     'reserve',
-    `SELECT ${schema}.open_run_1('r', 'nightly', 't', 0, 1::smallint, 1, 'h', 'c', '', 'dead')`,
+    `SELECT ${schema}.open_run_2('r', 'nightly', 't', 0, 1::smallint, 1, 'h', 'c', '', 'dead')`,
   )
   assert.ok(reserved[0]![0].run > 0)
   assert.deepEqual(await journal.runs(), [])

@@ -103,7 +103,7 @@ test('a pooler in transaction mode is noticed, and a store works behind it', asy
   const [grant] = await database.acquire('a', 1)
   await database.openSession('a', 'a/1')
   const job = { handle: 'h', job: 'weave', version: '1', input: Uint8Array.of(1) }
-  const batch = { ...grant!, claims: [], rows: [{ kind: 'job-acknowledged', ...job } as const] }
+  const batch = { ...grant!, rows: [{ kind: 'job-acknowledged', ...job } as const] }
   assert.deepEqual(await database.commit('a/1', 1, [batch]), [undefined])
   const open = await database.openJobs([grant!.shard])
   assert.deepEqual(

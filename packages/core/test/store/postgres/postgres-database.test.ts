@@ -63,10 +63,7 @@ function databaseOfCalls(once: Once): StoreDatabase {
     commit: (...given) => once((each) => each.commit(...given)),
     fence: (...given) => once((each) => each.fence(...given)),
     openJobs: (...given) => once((each) => each.openJobs(...given)),
-    recordedOutcome: (...given) => once((each) => each.recordedOutcome(...given)),
     familyOutcomes: (...given) => once((each) => each.familyOutcomes(...given)),
-    post: (...given) => once((each) => each.post(...given)),
-    messages: (...given) => once((each) => each.messages(...given)),
     tables: {
       byIds: (...given) => once((each) => each.tables.byIds(...given)),
       ofShards: (...given) => once((each) => each.tables.ofShards(...given)),
@@ -102,11 +99,9 @@ test('C3, C4: connections that are cut lose nothing that was acknowledged and wr
   const written: string[] = []
   let cuts = 0
   const writing = names.map(async (name) => {
-    const claim = { space: 'handle', name, holder: name } as const
     const input = new Uint8Array()
     const row = { kind: 'job-acknowledged', handle: name, job: 'j', version: '1', input } as const
-    const taken = await committer.write(grants.get(shardOf(name))!, [row], [claim])
-    assert.equal(taken, undefined, 'a write that was sent again finds itself')
+    await committer.write(grants.get(shardOf(name))!, [row])
     written.push(name)
     // About one commit in two is followed by a cut.
     if (written.length % 500 === 1) {
