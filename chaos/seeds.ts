@@ -1,4 +1,4 @@
-/** `npm run test:chaos -- growing-seeds|limit-seeds --seeds 10000 --from 1`: simulations in virtual time, one for each seed. */
+/** `npm run test:chaos -- growing-seeds|limit-seeds|store-seeds --seeds 10000 --from 1`: simulations in virtual time, one for each seed. */
 import { parseArgs } from 'node:util'
 import { wholeNumbers } from './call.ts'
 

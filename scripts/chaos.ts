@@ -57,6 +57,14 @@ const programs: Readonly<Record<string, Program>> = {
       return (await import('../chaos/seeds.ts')).playSeeds(args, (seed) => simulate(seed))
     },
   },
+  'store-seeds': {
+    summary: 'servers that share a store, in virtual time',
+    play: async (args) => {
+      const { simulate } = await import('../packages/core/test/store/simulation/cluster.ts')
+      const play = async (seed: number) => (await simulate({ seed })).counts()
+      return (await import('../chaos/seeds.ts')).playSeeds(args, play)
+    },
+  },
   'fleet-scale': {
     summary: 'a fleet of any size, in virtual time',
     play: async (args) => (await import('../chaos/fleet/program.ts')).playScale(args),
