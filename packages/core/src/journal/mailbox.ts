@@ -23,7 +23,7 @@ export interface PostedMessage {
   readonly run: number
   readonly kind: string
   readonly sender: string
-  /** Only of a signal. */
+  /** Absent where it is not a signal. */
   readonly name: string | null
   readonly value: Uint8Array<ArrayBuffer> | null
 }
@@ -41,7 +41,7 @@ export const neverRead = -1
 export type WantedMail = readonly (readonly [run: number, after: number])[]
 
 export interface MailboxOptions {
-  /** Of the journal: named in errors. */
+  /** The address of the journal, which errors name. */
   readonly address: string
   readonly clock: Clock
   /** Milliseconds between two reads without a wake. */

@@ -135,7 +135,7 @@ test('L4: a job that was set aside is listed with its tenant, and runs again whe
     taken.map(({ handle }) => handle),
     ['h1'],
   )
-  assert.deepEqual(await store.familyOutcomes('h1'), ['retried'])
+  assert.deepEqual(await store.familyOutcomes('h1'), ['finished acme', 'retried'])
   assert.deepEqual(
     ledger.setAside().map(({ handle }) => handle),
     ['h2'],

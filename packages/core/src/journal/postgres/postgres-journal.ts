@@ -83,7 +83,7 @@ export interface PostgresJournalOptions {
 }
 
 /** Milliseconds between two reads of messages of other processes. */
-const readMailEvery = 1_000
+const readMailEvery = 900
 
 /** Outcomes of acknowledged jobs that one step of a prune reads. */
 const outcomesAtOnce = 2_000
