@@ -54,7 +54,8 @@ function checkPooler({ pooler }: PostgresReport): Check {
   const found = {
     none: 'none: connected to PostgreSQL itself',
     session: 'in session mode: each connection of ours keeps one of PostgreSQL',
-    transaction: 'in transaction mode: signals and cancels of other processes are read once a second, because LISTEN does not work',
+    transaction:
+      'in transaction mode: signals and cancels of other processes are read once a second, because LISTEN does not work',
   }[pooler]
   return check('pooler', true, found, [])
 }

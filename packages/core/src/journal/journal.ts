@@ -388,12 +388,7 @@ export interface RunWriter extends AsyncDisposable {
    * fails.
    * @param mail The number of the signal whose delivery this row records: it is removed from the mailbox together with it.
    */
-  commit(
-    transition: Transition,
-    value?: unknown,
-    guard?: CommitGuard,
-    mail?: number,
-  ): Promise<void>
+  commit(transition: Transition, value?: unknown, guard?: CommitGuard, mail?: number): Promise<void>
   /** Adds a line of a node's log. False: there is no room, or the run has ended; it was not taken. */
   log(line: LogLine): boolean
   /** Nodes that were added after the start. */

@@ -277,10 +277,7 @@ export class Steps implements AttemptSteps {
     throw error
   }
 
-  async #takeSignal(
-    path: string,
-    { value, mail }: ReceivedSignal,
-  ): Promise<unknown> {
+  async #takeSignal(path: string, { value, mail }: ReceivedSignal): Promise<unknown> {
     const { attempt } = this.#context
     const part = { path }
     const { journal } = this.#host

@@ -610,7 +610,12 @@ export class AcknowledgedJobs implements RunningService {
     try {
       const begin = (): Promise<void> => this.#begin(shard, entry)
       const rest = (): void => this.#rest(shard, entry)
-      const outcome = await runner.run(request, { signal, isRecalled, begin, rest })
+      const attempt = runner.run(request, { signal, isRecalled, begin, rest })
+      // begin() has failed: the store did not answer for so long that the write was given up. The job is put back.
+      const outcome = await attempt.catch((error: unknown) => {
+        if (signal.aborted || shard.isLost) throw error
+        return undefined
+      })
       // A cancel that came first has decided, whatever the attempt made of it.
       if (signal.aborted) return
       entry.state = 'ending'
@@ -620,8 +625,8 @@ export class AcknowledgedJobs implements RunningService {
       this.#suspects.delete(entry)
       await (entry.ended = this.#recordEnd(shard, handle, outcome))
     } catch {
-      // A runner rejects only when its signal aborted: by a cancel, which records the outcome, or because the shard is
-      // lost, and its next owner runs the job again.
+      // Its signal aborted: by a cancel, which records the outcome, or because the shard is lost, and its next owner runs the
+      // job again.
     } finally {
       this.#unmark(entry)
       this.#freeSuspect(entry)

@@ -163,9 +163,7 @@ export const storeCases: readonly StoreCase[] = [
         [names[0], names[2]],
       )
       // Nothing of the refused batch is there.
-      const again = await database.commit(session, 2, [
-        batch(two!, [acknowledged(names[1]!)]),
-      ])
+      const again = await database.commit(session, 2, [batch(two!, [acknowledged(names[1]!)])])
       assert.deepEqual(again, [undefined])
     },
   },

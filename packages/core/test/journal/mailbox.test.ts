@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Mailbox, neverRead, type PostedMessage, type WantedMail } from '../../src/journal/mailbox.ts'
+import {
+  Mailbox,
+  neverRead,
+  type PostedMessage,
+  type WantedMail,
+} from '../../src/journal/mailbox.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
 
 /** A mailbox, what was posted, and what its reads have asked for and got. */
@@ -83,7 +88,7 @@ test('M2: reading continues after a read that took longer than the time between 
   const run = writer()
   mailbox.add(7, run)
   const held = Promise.withResolvers<void>()
-  hold(held.promise)
+  void hold(held.promise)
   mailbox.wake()
   mailbox.add(8, writer())
   await clock.advance(5_000)
@@ -100,7 +105,7 @@ test('M3: a wake during a read makes another one follow at once', async () => {
   const run = writer()
   mailbox.add(7, run)
   const held = Promise.withResolvers<void>()
-  hold(held.promise)
+  void hold(held.promise)
   mailbox.wake()
   post(7)
   mailbox.wake()
@@ -120,7 +125,7 @@ test('M1: a run that is let go and resumed while its mail is read gets all of it
   post(7)
   post(8)
   const held = Promise.withResolvers<void>()
-  hold(held.promise)
+  void hold(held.promise)
   mailbox.wake()
   mailbox.remove(7)
   mailbox.add(7, fresh)

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellsPerRow, inlineLimit, type BatchWire, type StoredValue } from '../../src/journal/batch.ts'
+import {
+  cellsPerRow,
+  inlineLimit,
+  type BatchWire,
+  type StoredValue,
+} from '../../src/journal/batch.ts'
 import { Outbox } from '../../src/journal/outbox.ts'
 import { Kind } from '../../src/journal/rows.ts'
 import { RowWriter, type WriterHost } from '../../src/journal/run-writer.ts'

@@ -35,7 +35,7 @@ async function leave(store: OpenStore): Promise<readonly string[]> {
   const input = new Uint8Array(100)
   const batches = Array.from(byShard, ([shard, names]) => ({
     ...grants.find((grant) => grant.shard === shard)!,
-   
+
     rows: names.map((handle): JobRow => ({
       kind: 'job-acknowledged',
       handle,

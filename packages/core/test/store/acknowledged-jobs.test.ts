@@ -31,12 +31,11 @@ const open = (handle: string, more: Partial<OpenJob> = {}): OpenJob => ({
 const storeAway = { store: 'The store', action: 'be written', cause: 'it is away' }
 
 /** The role on one shard, with jobs that end when the test says so or when they are aborted. */
-async function setUp(left: readonly OpenJob[] = []) {
+async function setUp(left: readonly OpenJob[] = [], store = { isAway: false }) {
   const clock = new VirtualClock()
   const rows: JobRow[] = []
   const started = new Map<string, Started>()
   const reasons: unknown[] = []
-  const store = { isAway: false }
   let reads = 0
   const jobs = new AcknowledgedJobs({
     ownership: { trusts: () => true, epochOf: () => 1 },
@@ -357,6 +356,18 @@ test('C5: a job that its runner puts back runs again on the same server', async 
   assert.deepEqual(rows.at(-1), { kind: 'job-put-back', handle: 'a' })
   started.clear()
   await clock.advance(500)
+  started.get('a')!.end('done')
+  await clock.settle()
+  assert.deepEqual(rows.at(-1), { kind: 'job-ended', handle: 'a', outcome: 'done' })
+  assert.equal(jobs.stats().open, 0)
+  await jobs.stop()
+})
+
+test('law 6: a recalled job whose start could not be written runs when the store is back', async () => {
+  const { clock, jobs, store, rows, started } = await setUp([open('a')], { isAway: true })
+  assert.equal(started.size, 0)
+  store.isAway = false
+  await clock.advance(1_000)
   started.get('a')!.end('done')
   await clock.settle()
   assert.deepEqual(rows.at(-1), { kind: 'job-ended', handle: 'a', outcome: 'done' })

@@ -464,7 +464,13 @@ test('a plan can be cancelled, and refuses a missing repository and bad options'
 })
 
 test('changes are counted from tags of other tools', async (t) => {
-  for (const tags of [['a-v1.0.0'], ['v1.0.0'], ['a@1.0.0'], ['a@v1.0.0'], ['core-v1.0.0', 'pkg/a/1.0.0']]) {
+  for (const tags of [
+    ['a-v1.0.0'],
+    ['v1.0.0'],
+    ['a@1.0.0'],
+    ['a@v1.0.0'],
+    ['core-v1.0.0', 'pkg/a/1.0.0'],
+  ]) {
     const isConfigured = tags.length > 1
     const repository = await Repository.create(t, {
       'package.json': { name: 'root', private: true, workspaces: ['packages/*'] },

@@ -237,6 +237,7 @@ function pass(id: number, send: (cancel: AbortSignal) => Promise<Answer>): void 
   send(controller.signal)
     .then((answer) => say({ kind: 'answer', id, ...answer }))
     .catch(fail)
+    // heddle-ignore H202 -- the loop numbers its requests: no id comes twice
     .finally(() => requests.delete(id))
 }
 

@@ -210,11 +210,7 @@ export class PostgresDatabase implements StoreDatabase, AsyncDisposable {
 
   /** Ends calls under way first. Closing twice is harmless. */
   async close(): Promise<void> {
-    await Promise.all([
-      this.#writer.close(),
-      this.#leases.close(),
-      this.#reader.close(),
-    ])
+    await Promise.all([this.#writer.close(), this.#leases.close(), this.#reader.close()])
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -36,7 +36,8 @@ export const partsMigration: Migration = {
  * not readable before the other one. Servers of the version before post in the same way from here on.
  */
 export const mailOrderMigration: Migration = {
-  title: 'messages become readable in the order of their numbers; functions that no version calls any more',
+  title:
+    'messages become readable in the order of their numbers; functions that no version calls any more',
   sql: `
     -- J9: the run, or why it was refused. A run that ends at this moment waits for this, or this for it.
     CREATE FUNCTION @.post_run_4(

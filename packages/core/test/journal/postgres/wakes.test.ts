@@ -61,13 +61,21 @@ test('W2, W3: runs announced within 20 ms are one statement; what is left at the
   const sender = new Wakes(address, clock)
   listener.listen((runs) => batches.push(runs))
   // Listening: the first wakes may be lost.
-  await announceUntil(listener, [1], until(() => batches.length > 0))
+  await announceUntil(
+    listener,
+    [1],
+    until(() => batches.length > 0),
+  )
   batches.length = 0
   sender.announce(100)
   for (let run = 101; run <= 1_000; run++) sender.announce(run)
   await until(() => batches.flat().includes(100))
   // The clock of the sender stands still: its pause is not over.
-  await announceUntil(listener, [1], until(() => batches.flat().includes(1)))
+  await announceUntil(
+    listener,
+    [1],
+    until(() => batches.flat().includes(1)),
+  )
   const early = batches.filter((runs) => !runs.includes(1))
   assert.deepEqual(early, [[100]])
   await sender.stop()

@@ -280,7 +280,7 @@ export class SimulatedServer {
         owner.process.receive(() => {
           owner.#carryOut(handle, act, hops + 1).then(
             (answer) => back(() => resolve(answer)),
-            (error: unknown) => back(() => reject(error as Error)),
+            (error: unknown) => back(() => reject(error)),
           )
         }),
       )
