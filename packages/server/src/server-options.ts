@@ -7,6 +7,7 @@ import {
   checkOptions,
   checkText,
   checkWord,
+  isPostgresAddress,
   type Journal,
   type Kernel,
   type OptionNames,
@@ -116,6 +117,7 @@ export function checkServerOptions(options: ServerOptions): void {
   if (options.journal !== undefined) checkJournal(options)
   if (options.advertise !== undefined) checkAddress(options.advertise)
   if (options.clusterSecret !== undefined) checkText('clusterSecret', options.clusterSecret)
+  checkIsShared(options)
   if (options.artifacts !== undefined) checkText('artifacts', options.artifacts)
   if (options.ui !== undefined) checkText('ui', options.ui)
   if (options.inventory !== undefined) checkText('inventory', options.inventory)
@@ -147,6 +149,16 @@ function checkAddress(advertise: string): void {
   if (URL.canParse(advertise) && /^https?:$/.test(new URL(advertise).protocol)) return
   const expected = 'an address such as http://10.0.0.5:4500'
   throw new HeddleError('HDL_BAD_OPTION', { option: 'advertise', value: advertise, expected })
+}
+
+/** What only servers of one database can use is not ignored silently. */
+function checkIsShared({ store = 'memory', advertise, clusterSecret }: ServerOptions): void {
+  if (isPostgresAddress(store)) return
+  for (const [option, value] of Object.entries({ advertise, clusterSecret })) {
+    if (value === undefined) continue
+    const expected = 'undefined without a store that several servers share (postgres://…)'
+    throw new HeddleError('HDL_BAD_OPTION', { option, value, expected })
+  }
 }
 
 function checkFleetLimits(fleet: FleetLimits): void {
