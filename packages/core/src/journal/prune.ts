@@ -108,7 +108,7 @@ export class PruneChoice {
  * Outcomes of acknowledged jobs are removed with the runs of their time: those that were recorded before `before`, or
  * before the end of the newest removed run. None when no run is removed by another bound.
  */
-export function outcomesBefore({ before }: PruneOptions, runs: readonly RunSummary[]): number {
+export function outcomesBefore({ before }: PruneOptions, runs: readonly AgedRun[]): number {
   const ends = runs.map(({ startedAt, endedAt = startedAt }) => endedAt)
   return before ?? ends.reduce((newest, end) => Math.max(newest, end), -Infinity)
 }

@@ -483,7 +483,7 @@ class PostgresJournal implements Journal {
     const orphaned = dryRun ? 0 : await this.#removeOrphans(signal)
     const runs = removed.map(({ summary }) => summary)
     const bytes = removed.reduce((sum, each) => sum + each.bytes, orphaned)
-    const outcomes = await this.#pruneOutcomes(outcomesBefore(options, runs), options)
+    const outcomes = await this.#pruneOutcomes(outcomesBefore(options, removed), options)
     return { runs, bytes, outcomes }
   }
 

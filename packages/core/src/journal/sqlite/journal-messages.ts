@@ -67,7 +67,7 @@ export interface Stalled {
 /** A step of removing runs. Each is a transaction of a few milliseconds. */
 export type PruneWire =
   /** Removes some rows of runs, one run after the other; a run is hidden first, and its record goes last. */
-  | { readonly prune: 'rows'; readonly runs: readonly number[] }
+  | { readonly prune: 'rows'; readonly runs: readonly ChosenRun[] }
   /** Reads some outcomes of acknowledged jobs, those whose names come after one, and removes the older ones. */
   | {
       readonly prune: 'outcomes'
@@ -78,11 +78,20 @@ export type PruneWire =
   /** Gives free pages back to the file system. */
   | { readonly prune: 'pages' }
 
+/** A run as it was when it was chosen: one that has got rows since then stays. */
+export interface ChosenRun {
+  readonly run: number
+  /** The position of its last row, which grows with each resume; 0 without rows. */
+  readonly last: number
+}
+
 /** Whether there is more of it to do. */
 export interface PruneAnswer {
   readonly more: boolean
   /** Runs, from the first on, with which it is done. */
   readonly done?: number
+  /** Those of them that stay: a process writes them, or has written them since they were chosen. */
+  readonly kept?: readonly number[]
   /** Older outcomes, and the last one that was read. */
   readonly outcomes?: number
   readonly last?: string
@@ -208,8 +217,7 @@ export interface ReaderAnswers {
   readonly summaries: readonly (RunSummary | undefined)[]
 }
 
-export interface RunAge extends AgedRun {
-  readonly run: number
+export interface RunAge extends AgedRun, ChosenRun {
   /** It was being opened or removed when its process was killed: only its leftovers are there. */
   readonly isLeftOver: boolean
 }

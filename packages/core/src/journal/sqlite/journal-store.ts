@@ -25,6 +25,7 @@ import { LogSpace } from './log-space.ts'
 import { cellsPerRow, type BatchWire, type Cell, type RunChange } from '../batch.ts'
 import {
   type BatchAnswer,
+  type ChosenRun,
   type ClaimAnswer,
   type ClaimWire,
   type FoundRun,
@@ -434,23 +435,32 @@ export class JournalStore {
     return this.#held.size > 0
   }
 
-  #pruneRuns(runs: readonly number[], changed: Remembered): PruneAnswer {
+  #pruneRuns(runs: readonly ChosenRun[], changed: Remembered): PruneAnswer {
+    const kept: number[] = []
     let removed = 0
-    for (const [done, run] of runs.entries()) {
+    for (const [done, chosen] of runs.entries()) {
       for (let rows = 1; rows > 0; removed += rows) {
-        if (removed >= pruneRows) return { more: true, done }
-        rows = this.#pruneRows(run, changed)
+        if (removed >= pruneRows) return { more: true, done, kept }
+        const answer = this.#pruneRows(chosen, changed)
+        if (answer === 'kept') kept.push(chosen.run)
+        rows = answer === 'kept' ? 0 : answer
       }
     }
-    return { more: false, done: runs.length }
+    return { more: false, done: runs.length, kept }
   }
 
-  /** Removes some rows of a run, and says how many: none when it is done. One that a living process writes stays. */
-  #pruneRows(run: number, changed: Remembered): number {
-    const found = this.#prepared('SELECT run, visible, session FROM run WHERE run = ?').get(run)
+  /** Removes some rows of a run, and says how many: none when it is done. */
+  #pruneRows({ run, last: chosenAt }: ChosenRun, changed: Remembered): number | 'kept' {
+    const found = this.#prepared(
+      `SELECT run, visible, session,
+        coalesce((SELECT max(position) FROM history WHERE history.run = run.run), 0) AS last
+      FROM run WHERE run = ?`,
+    ).get(run)
     if (found === undefined) return 0
-    const { visible, session } = found as unknown as RunRecord
-    if (this.#isLive(run, session, changed)) return 0
+    const { visible, session, last: lastNow } = found as unknown as RunRecord & { last: number }
+    if (this.#isLive(run, session, changed)) return 'kept'
+    // Resumed and ended meanwhile, or opened: what it has acknowledged since then is nothing that was chosen.
+    if (visible === 1 && lastNow !== chosenAt) return 'kept'
     if (visible === 1 || session !== null) {
       // From here on readers do not see it, and its key is free.
       this.#run('UPDATE run SET visible = 0, key = NULL, session = NULL WHERE run = ?', [run])

@@ -368,17 +368,18 @@ export class JournalReader {
 
   ages(before: number): RunAge[] {
     const live = this.#liveSessions()
-    const rows = this.#all<RunRow>(
-      `SELECT * FROM run WHERE run < ? ORDER BY run DESC LIMIT ${agesPage}`,
+    const rows = this.#all<RunRow & { last: number }>(
+      `SELECT *, coalesce((SELECT max(position) FROM history WHERE history.run = run.run), 0) AS last
+      FROM run WHERE run < ? ORDER BY run DESC LIMIT ${agesPage}`,
       before,
     )
     const ages: RunAge[] = []
     for (const row of rows) {
       const isHidden = row.visible === 0
       if (isHidden && isLive(row, live)) continue
-      const { run, started_at: startedAt, ended_at: endedAt } = row
+      const { run, last, started_at: startedAt, ended_at: endedAt } = row
       const end = endedAt !== null && { endedAt }
-      ages.push({ run, state: stateOf(row, live), startedAt, ...end, isLeftOver: isHidden })
+      ages.push({ run, last, state: stateOf(row, live), startedAt, ...end, isLeftOver: isHidden })
     }
     // A page of which nothing is listed is not the last one.
     return ages.length === 0 && rows.length > 0 ? this.ages(rows.at(-1)!.run) : ages

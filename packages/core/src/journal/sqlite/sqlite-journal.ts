@@ -324,13 +324,11 @@ class SqliteJournal implements Journal {
     checkPrune(options)
     const side = this.#writable()
     const { signal, dryRun = false } = options
-    const leftOvers: { readonly run: number; readonly summary?: undefined }[] = []
-    const chosen = await this.#chooseRuns(options, ({ run }) => void leftOvers.push({ run }))
-    const runs = chosen.map(({ summary }) => summary)
-    const bytes = chosen.reduce((sum, each) => sum + each.bytes, 0)
-    const outcomes = await this.#pruneOutcomes(side, outcomesBefore(options, runs), options)
-    const report = { runs, bytes, outcomes }
-    if (dryRun) return report
+    const leftOvers: (RunAge & { readonly summary?: undefined })[] = []
+    const chosen = await this.#chooseRuns(options, (run) => void leftOvers.push(run))
+    const outcomes = await this.#pruneOutcomes(side, outcomesBefore(options, chosen), options)
+    if (dryRun) return reportOf(chosen, outcomes)
+    const kept = new Set<number>()
     // Oldest first: a run that was stopped in between has lost its oldest ones.
     const left = [...chosen, ...leftOvers].toSorted((a, b) => b.run - a.run)
     let slice: typeof left = []
@@ -339,9 +337,10 @@ class SqliteJournal implements Journal {
         slice = left.splice(-prunedAtOnce).reverse()
         await this.#markRemovals(slice)
       }
-      const numbers = slice.map(({ run }) => run)
-      const { done = 0 } = (await side.change({ prune: 'rows', runs: numbers })) as PruneAnswer
-      slice.splice(0, done)
+      const runs = slice.map(({ run, last }) => ({ run, last }))
+      const answer = (await side.change({ prune: 'rows', runs })) as PruneAnswer
+      for (const run of answer.kept ?? []) kept.add(run)
+      slice.splice(0, answer.done)
       return slice.length + left.length > 0
     })
     // Also of runs that a killed process has removed from the file and not from the folder.
@@ -354,7 +353,8 @@ class SqliteJournal implements Journal {
       return more
     })
     await side.ask({ type: 'sweep' })
-    return { ...report, bytes: report.bytes + artifactBytes }
+    const removed = chosen.filter(({ run }) => !kept.has(run))
+    return reportOf(removed, outcomes, artifactBytes)
   }
 
   async #markRemovals(
@@ -497,6 +497,11 @@ class SqliteJournal implements Journal {
   #unknown(id: string): HeddleError {
     return new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.address })
   }
+}
+
+function reportOf(runs: readonly SizedRun[], outcomes: number, otherBytes = 0): PruneReport {
+  const bytes = runs.reduce((sum, each) => sum + each.bytes, otherBytes)
+  return { runs: runs.map(({ summary }) => summary), bytes, outcomes }
 }
 
 function holderOf({ pid, host, command }: RunHolder): RunHolder {

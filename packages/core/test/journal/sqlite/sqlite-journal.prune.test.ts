@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
-import { systemKernel } from '../../../src/kernel/kernel.ts'
+import { systemKernel, type Kernel } from '../../../src/kernel/kernel.ts'
 import { openJournal } from '../../../src/journal/open-journal.ts'
-import { header, step } from '../../../src/testing/journal/case.ts'
+import { header, openRun, step } from '../../../src/testing/journal/case.ts'
 import { largeOf, writeRuns } from './damage.ts'
 import { newStore } from './store-folder.ts'
 
@@ -79,4 +79,57 @@ test('C12: leftovers of a killed process that was opening or removing a run are 
     [2],
   )
   assert.equal(valuesIn(store.file), 1)
+})
+
+/** Calls `act` at one of its pauses: counted from when it is set. */
+class PausingKernel {
+  /** What happens at which pause. */
+  at: { pause: number; readonly act: () => Promise<void> } | undefined
+  readonly kernel: Kernel = {
+    ...systemKernel,
+    clock: {
+      now: () => systemKernel.clock.now(),
+      wallTime: () => systemKernel.clock.wallTime(),
+      afterIo: (callback) => systemKernel.clock.afterIo(callback),
+      setTimer: (delay, callback) => {
+        if (this.at === undefined || --this.at.pause > 0) {
+          return systemKernel.clock.setTimer(delay, callback)
+        }
+        const { act } = this.at
+        this.at = undefined
+        void act().finally(callback)
+        return { cancel: () => undefined }
+      },
+    },
+  }
+}
+
+test('C12: a run that is resumed and ends after it was chosen is not removed, and not reported', async () => {
+  for (let pause = 1; pause <= 4; pause++) {
+    await using store = await newStore()
+    await writeRuns(store.file, 1, 10)
+    await using other = await store.open()
+    {
+      await using writer = await openRun(other, 'r1')
+      await writer.commit(step('a', 'failed'))
+      writer.setState('finished', 6)
+    }
+    const pausing = new PausingKernel()
+    await using journal = await openJournal(store.file, { kernel: pausing.kernel })
+    const resume = async (): Promise<void> => {
+      await using writer = await other.resumeRun('r1', header('r1'))
+      await writer.commit(step('a', 'succeeded'), 'fresh')
+      writer.setState('finished', 9)
+      await writer.flush()
+    }
+    pausing.at = { pause, act: resume }
+    const { runs } = await journal.prune!({ keep: 0 })
+    assert.equal(pausing.at, undefined, 'the run was resumed')
+    assert.deepEqual(
+      runs.map(({ id }) => id),
+      ['r0'],
+      `resumed at pause ${pause}`,
+    )
+    assert.equal(await journal.valueOf('r1', 'a'), 'fresh')
+  }
 })
