@@ -73,7 +73,7 @@ export function runsCommand(context: CommandContext): Command {
         ],
         {
           0: 'the answer was printed',
-          1: 'compare --fail-on-slower: the second run is worse; send, cancel: the run has ended; copy: a run differs; retry: a job failed',
+          1: 'compare --fail-on-slower: the second run is worse; send, cancel: the run has ended; copy: a run differs or was not copied; retry: a job failed',
           2: unreadable,
           130: 'retry: the run was cancelled',
         },
@@ -384,13 +384,13 @@ function copyCommand(): Command {
     .argument('<to>', 'the store to write, such as postgres://host/database')
   return withOutput(
     command,
-    'one JSON object: { ok, runs, copied, present, different, running, rows, results, artifacts, artifactBytes }',
+    'one JSON object: { ok, runs, copied, present, different, removed, running, unfinished, rows, results, artifacts, artifactBytes }',
   )
     .addHelpText(
       'after',
       help(['heddle runs copy sqlite:.heddle/runs.db postgres://db.example/heddle'], {
-        0: 'all runs are there, or are running',
-        1: 'some are there with another content',
+        0: 'all runs are there, are running, or were removed there',
+        1: 'some are there with another content, or another process is copying them',
         2: 'a journal cannot be opened, or the target is not PostgreSQL',
       }),
     )

@@ -8,6 +8,7 @@ import {
 } from '@heddle/core/lowlevel'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { shortenPaths } from '../output/gap.ts'
+import { Output } from '../output/output.ts'
 import { formatBytes, plural } from '../text/format.ts'
 import { span, type Line } from '../text/line.ts'
 import { withJournal, type JournalCommandSettings } from './with-journal.ts'
@@ -30,8 +31,16 @@ export function copyRuns({ from, to, ...settings }: CopySettings): Promise<void>
       throw new HeddleError('HDL_BAD_OPTION', { option: 'to', value: to, expected })
     }
     await using target = await openJournal(to)
-    const report = await copy(surface.journal, target)
-    const ok = report.different.length === 0
+    const err = new Output(process.stderr)
+    const report = await copy(surface.journal, target, {
+      onWait: ({ run, holder, milliseconds }) => {
+        const by = `pid ${holder.pid} on ${holder.host}`
+        err.line(
+          `Waiting up to ${formatDuration(milliseconds)} for run ${run}: a copy that was cut off (${by}) still holds it.`,
+        )
+      },
+    })
+    const ok = report.different.length === 0 && report.unfinished.length === 0
     const shown = shortenPaths(target.address)
     if (json) surface.answer({ ok, from: address, to: shown, ...report })
     else surface.printLines(reportLines(report, address, shown))
@@ -40,7 +49,18 @@ export function copyRuns({ from, to, ...settings }: CopySettings): Promise<void>
 }
 
 function reportLines(report: CopyReport, from: string, to: string): Line[] {
-  const { copied, present, different, running, rows, results, artifacts, artifactBytes } = report
+  const {
+    copied,
+    present,
+    different,
+    removed,
+    running,
+    unfinished,
+    rows,
+    results,
+    artifacts,
+    artifactBytes,
+  } = report
   const what = `${plural(copied, 'run')} (${plural(rows, 'row')}, ${plural(results, 'result')})`
   const lines = [`Copied ${what} from ${from} to ${to}. The rows and results were counted there.`]
   if (artifacts > 0) {
@@ -50,7 +70,14 @@ function reportLines(report: CopyReport, from: string, to: string): Line[] {
   if (present > 0) {
     lines.push(`${plural(present, 'run')} of it ${present === 1 ? 'was' : 'were'} there already.`)
   }
+  if (removed.length > 0)
+    lines.push(`Removed there before, and not copied again: ${named(removed)}.`)
   if (running.length > 0) lines.push(`Left out because they are running: ${named(running)}.`)
+  if (unfinished.length > 0) {
+    lines.push(
+      `Not copied, because another process was copying them: ${named(unfinished)}. Call it again.`,
+    )
+  }
   if (different.length > 0) {
     lines.push(`There with another content, and not changed: ${named(different)}.`)
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
+import { openJournal } from '@heddle/core/lowlevel'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { fixture, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
@@ -35,6 +36,30 @@ test('copy takes runs over to PostgreSQL, once, and `heddle runs` shows them the
   const again = await runProgram(['runs', 'copy', from, to, '--json'], options)
   const answer = JSON.parse(again.stdout) as Record<string, unknown>
   assert.deepEqual([answer['ok'], answer['copied'], answer['present']], [true, 0, 2])
+})
+
+test('copy says which run another process is copying, and copies it when it is called again', async () => {
+  await using stage = await Stage.open()
+  const options = { cwd: stage.folder, env: stage.env }
+  assert.equal((await runProgram(['run', fixture('mixed.ts'), '--quiet'], options)).code, 0)
+  const from = 'sqlite:.heddle/runs.db'
+  const to = `${postgres.address}?schema=cli_copy_beside`
+  await using source = await openJournal(path.join(stage.folder, '.heddle/runs.db'), {
+    readOnly: true,
+  })
+  const [found] = await source.runs()
+  const id = found!.id
+  await using target = await openJournal(to)
+  {
+    await using _beside = await target.restoreRun!(await source.overview(id))
+    const first = await runProgram(['runs', 'copy', from, to], options)
+    assert.equal(first.code, 1, first.stdout)
+    assert.match(first.stdout, new RegExp(`copying them: ${id}. Call it again`))
+    assert.ok(!first.stdout.includes('there already'), first.stdout)
+  }
+  const again = await runProgram(['runs', 'copy', from, to, '--json'], options)
+  const answer = JSON.parse(again.stdout) as Record<string, unknown>
+  assert.deepEqual([again.code, answer['copied'], answer['unfinished']], [0, 1, []])
 })
 
 test('copy refuses a target that is not PostgreSQL, and a source that is not there', async () => {

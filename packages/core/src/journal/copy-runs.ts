@@ -6,11 +6,13 @@
  *        │                                                          └──▶ artifacts that are missing there are added
  *        └───▶ reserved ──rows──▶ counted ──the counts agree──▶ artifacts ──▶ seen
  *                  ▲                 └── they do not: the copy fails, and no reader sees the run
- *                  └── a copy that was cut off: from its first row
+ *                  ├── a copy that was cut off: from its first row, when the lease of a process that died has run out
+ *                  └── a copy of another process is under way: left out, unfinished
  *
  *  Y1  A run is seen in the target only when all of its rows and results are durable and counted there, and its
  *      artifacts are listed there with the checksums that they have here.
- *  Y2  A copy may be repeated, after it was cut off and after it was done: existing rows stay unchanged.
+ *  Y2  A copy may be repeated, after it was cut off and after it was done: existing rows stay unchanged. A run counts as
+ *      present only when it is seen in the target.
  *  Y3  Ids, keys, times, results, artifacts and the order of runs stay. Messages that were not taken are not copied.
  */
 import { copyArtifact } from '../artifacts/copy-artifact.ts'
@@ -19,6 +21,7 @@ import { throwIfAborted } from '../kernel/abort.ts'
 import { checkOptions, type OptionNames } from '../kernel/check.ts'
 import type {
   CopiedRows,
+  CopyWait,
   HistoryEntry,
   Journal,
   PartEntry,
@@ -28,10 +31,12 @@ import type {
 import { isHeld } from './states.ts'
 
 export interface CopyOptions {
-  /** Ends it between two rows; copied rows stay. */
+  /** Ends it between two rows, and its waits; copied rows stay. */
   readonly signal?: AbortSignal
   /** Called after each run. */
   readonly onProgress?: (report: CopyReport) => void
+  /** Called when it begins to wait for a run that a killed copy holds. */
+  readonly onWait?: (wait: CopyWait) => void
 }
 
 export interface CopyReport {
@@ -42,8 +47,12 @@ export interface CopyReport {
   present: number
   /** Runs that exist there with different content, such as runs that were resumed there. */
   readonly different: string[]
+  /** Runs that were copied before and then removed there: they stay removed. */
+  readonly removed: string[]
   /** Runs that a process is running now: they are left out. */
   readonly running: string[]
+  /** Runs that another process was copying to the target: the next copy takes them. */
+  readonly unfinished: string[]
   /** Rows of the copied runs. */
   rows: number
   results: number
@@ -52,7 +61,7 @@ export interface CopyReport {
   artifactBytes: number
 }
 
-const optionNames = { signal: 1, onProgress: 1 } satisfies OptionNames<CopyOptions>
+const optionNames = { signal: 1, onProgress: 1, onWait: 1 } satisfies OptionNames<CopyOptions>
 
 /** Runs in one page of the list. */
 const pageSize = 500
@@ -80,6 +89,8 @@ export async function copyRuns(
     present: 0,
     different: [],
     running: [],
+    removed: [],
+    unfinished: [],
     rows: 0,
     results: 0,
     artifacts: 0,
@@ -87,7 +98,7 @@ export async function copyRuns(
   }
   for (const id of ids) {
     throwIfAborted('The copy', options.signal)
-    await copyRun(from, to, id, report, options.signal)
+    await copyRun(from, to, id, report, options)
     options.onProgress?.(report)
   }
   return report
@@ -108,7 +119,7 @@ async function copyRun(
   to: Journal,
   id: string,
   report: CopyReport,
-  signal: AbortSignal | undefined,
+  { signal, onWait }: CopyOptions,
 ): Promise<void> {
   const source = await from.overview(id)
   if (isHeld(source.state)) {
@@ -117,7 +128,7 @@ async function copyRun(
   }
   const { counts: _counts, rows: _rows, state: _state, endedAt: _endedAt, ...header } = source
   try {
-    await using restorer = await to.restoreRun!(header)
+    await using restorer = await to.restoreRun!(header, { signal, onWait })
     const written = await copyRows(from, id, restorer, signal)
     verify(id, to, written, await restorer.count())
     await copyArtifacts(from, to, id, report, signal)
@@ -126,9 +137,11 @@ async function copyRun(
     report.rows += written.rows
     report.results += written.results
   } catch (error) {
+    if (isError(error, 'HDL_LOCKED')) return void report.unfinished.push(id)
     if (!isError(error, 'HDL_RUN_EXISTS')) throw error
     const there = await compare(source, to)
-    if (there === 'different') report.different.push(id)
+    if (there === 'removed') report.removed.push(id)
+    else if (there === 'different') report.different.push(id)
     else report.present++
     // An earlier copy may have been made by a version that left artifacts out.
     if (there === 'same') await copyArtifacts(from, to, id, report, signal)

@@ -490,11 +490,13 @@ export interface Journal extends RunningService, AsyncDisposable {
   prune?(options: PruneOptions): Promise<PruneReport>
   /**
    * Takes a run of another journal over, row by row. It is not visible before it is complete; one whose copy was cut off is
-   * taken over from its beginning. Absent where runs cannot be copied to.
+   * taken over from its beginning. When the process of that copy has died, it waits until the database knows. Absent where
+   * runs cannot be copied to.
    *
-   * @throws `HDL_RUN_EXISTS`; `HDL_KEY_TAKEN` with the run that has the key.
+   * *Cancellation*: the wait ends by its signal.
+   * @throws `HDL_RUN_EXISTS`; `HDL_LOCKED` while another process copies it; `HDL_KEY_TAKEN` with the run that has the key.
    */
-  restoreRun?(header: Omit<RunHeader, 'nodes'>): Promise<RunRestorer>
+  restoreRun?(header: Omit<RunHeader, 'nodes'>, options?: RestoreOptions): Promise<RunRestorer>
   /**
    * Writes pending rows and releases the store. Calling it again is harmless. Runs that have not
    * ended are interrupted.
@@ -505,6 +507,21 @@ export interface Journal extends RunningService, AsyncDisposable {
    */
   stop(options?: StopOptions): Promise<void>
   stats(): JournalStats
+}
+
+export interface RestoreOptions {
+  /** Ends the wait for a copy whose process has died. */
+  readonly signal?: AbortSignal | undefined
+  /** Called when such a wait begins, with the longest time that it takes. */
+  readonly onWait?: ((wait: CopyWait) => void) | undefined
+}
+
+/** A wait for the reservation of a copy that was cut off. */
+export interface CopyWait {
+  readonly run: string
+  /** The process that has reserved the run, and has died. */
+  readonly holder: Pick<RunHolder, 'pid' | 'host'>
+  readonly milliseconds: number
 }
 
 /** Writes the rows of a run that another journal has recorded. Made by {@link Journal.restoreRun}. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
@@ -9,9 +10,12 @@ import { retryAfter } from '../../src/attempts/retry.ts'
 import { Graph } from '../../src/graph/graph.ts'
 import { job } from '../../src/graph/job.ts'
 import { copyRuns } from '../../src/journal/copy-runs.ts'
-import type { HistoryEntry, Journal } from '../../src/journal/journal.ts'
+import type { CopyWait, HistoryEntry, Journal } from '../../src/journal/journal.ts'
 import { openJournal } from '../../src/journal/open-journal.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
 import { run } from '../../src/run/run.ts'
+import { readAddress } from '../../src/store/postgres/address.ts'
+import { Link } from '../../src/store/postgres/database-link.ts'
 import { header, step } from '../../src/testing/journal/case.ts'
 
 let postgres: TestDatabase
@@ -155,6 +159,81 @@ test('Y1, Y2: a copy that is cut off shows nothing of its last run, and the next
   } finally {
     await rm(folder, { recursive: true })
   }
+})
+
+/** A journal with one run, and a target in which another copy has reserved that run for a day. */
+async function reserved(schema: string, holder: string) {
+  const address = `${postgres.address}?schema=${schema}`
+  const source = await openJournal('memory')
+  await using writer = await source.openRun(header('one'))
+  await writer.commit(step('a', 'succeeded'), 1)
+  writer.setState('finished', 9)
+  await writer.flush()
+  const target = await openJournal(address)
+  const admin = new Link({ address: readAddress(address), clock: systemClock })
+  await admin.call(
+    'reserve',
+    `SELECT ${schema}.hold_1('${holder}', 86400000);
+      SELECT ${schema}.restore_run_2('one', NULL, 't', 0, 1::smallint, 1, 'h', 'c', '', '${holder}')`,
+  )
+  const endLease = () => admin.call('end the lease', `SELECT ${schema}.hold_1('${holder}', 0)`)
+  return {
+    source,
+    target,
+    endLease,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([source.stop(), target.stop(), admin.close()])
+    },
+  }
+}
+
+test('Y2: a run that a killed copy holds is waited for, then copied', async () => {
+  const dead = spawnSync(process.execPath, ['--version']).pid
+  await using place = await reserved('copy_killed', `${hostname()}/${dead}/x`)
+  const waits: CopyWait[] = []
+  let ended: Promise<unknown> | undefined
+  const report = await copyRuns(place.source, place.target, {
+    onWait: (wait) => {
+      waits.push(wait)
+      ended = place.endLease()
+    },
+  })
+  await ended
+  assert.deepEqual([report.copied, report.present, report.unfinished], [1, 0, []])
+  assert.equal(await place.target.valueOf('one', 'a'), 1)
+  assert.deepEqual(
+    waits.map((wait) => [wait.run, wait.holder.pid]),
+    [['one', dead]],
+  )
+})
+
+test('Y2: a wait for a killed copy ends with the signal', async () => {
+  const dead = spawnSync(process.execPath, ['--version']).pid
+  await using place = await reserved('copy_wait_cut', `${hostname()}/${dead}/x`)
+  const stop = new AbortController()
+  const options = { signal: stop.signal, onWait: () => stop.abort() }
+  await assert.rejects(copyRuns(place.source, place.target, options), { code: 'HDL_CANCELLED' })
+})
+
+test('Y2: a run that another copy holds is reported as not copied, and the next copy takes it', async () => {
+  await using place = await reserved('copy_beside', 'elsewhere/7/x')
+  const first = await copyRuns(place.source, place.target)
+  assert.deepEqual([first.copied, first.present, first.unfinished], [0, 0, ['one']])
+  await place.endLease()
+  const second = await copyRuns(place.source, place.target)
+  assert.deepEqual([second.copied, second.present, second.unfinished], [1, 0, []])
+})
+
+test('Y2: a run that was removed in the target stays removed, and does not count as present', async () => {
+  await using source = await openJournal('memory')
+  await using writer = await source.openRun(header('one'))
+  writer.setState('finished', 9)
+  await writer.flush()
+  await using target = await openJournal(`${postgres.address}?schema=copy_removed`)
+  assert.equal((await copyRuns(source, target)).copied, 1)
+  assert.equal((await target.prune!({ keep: 0 })).runs.length, 1)
+  const again = await copyRuns(source, target)
+  assert.deepEqual([again.copied, again.present, again.removed], [0, 0, ['one']])
 })
 
 test('Y1, Y3: artifacts come with their run, and are added to a run that was copied without them', async () => {

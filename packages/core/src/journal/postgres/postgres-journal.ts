@@ -13,7 +13,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { throwIfAborted } from '../../kernel/abort.ts'
-import { waitFor } from '../../kernel/wait-for.ts'
+import { pauseFor, waitFor } from '../../kernel/wait-for.ts'
 import { Life, type StopOptions } from '../../kernel/service.ts'
 import { stopDeadline, stopWriters } from '../stop-writers.ts'
 import { hostname } from 'node:os'
@@ -41,6 +41,7 @@ import type {
   PartsOptions,
   PruneOptions,
   PruneReport,
+  RestoreOptions,
   RunHeader,
   RunHolder,
   RunListOptions,
@@ -66,7 +67,7 @@ import type { RunChange } from '../batch.ts'
 import { Outbox } from '../outbox.ts'
 import { RowWriter } from '../run-writer.ts'
 import { ChunkWriter, incomplete } from './chunks.ts'
-import { ProcessLease } from '../../store/postgres/process-lease.ts'
+import { ProcessLease, processOf } from '../../store/postgres/process-lease.ts'
 import { Pruning, type PrunedRun } from './pruning.ts'
 import { callPatiently } from '../../store/postgres/patient-call.ts'
 import { PostgresReader, type RunPlace, type StoredResult } from './reader.ts'
@@ -250,12 +251,15 @@ class PostgresJournal implements Journal {
     return this.#begin(writer, granted, holder, startedAt, change)
   }
 
-  async restoreRun(header: Omit<RunHeader, 'nodes'>): Promise<RunRestorer> {
+  async restoreRun(
+    header: Omit<RunHeader, 'nodes'>,
+    wait: RestoreOptions = {},
+  ): Promise<RunRestorer> {
     this.#checkWritable()
     checkHeader({ ...header, nodes: [] })
     const { clock } = this.#options.kernel
     const options = await collectPieces(encodePieces('options', header.options, clock))
-    const granted = await this.#reserve('restore_run_2', header, options)
+    const granted = await this.#reserveCopy(header, options, wait)
     const { writer, lane } = this.#write(header.id, granted, new CountFold())
     return {
       add: (entry, stored) => writer.restore(entry, stored),
@@ -265,6 +269,34 @@ class PostgresJournal implements Journal {
       },
       finish: ({ state, endedAt }) => writer.setStateWithoutRow(state, endedAt),
       [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
+    }
+  }
+
+  /** A copy that was killed keeps its run until its lease has run out. */
+  async #reserveCopy(
+    header: Omit<RunHeader, 'nodes'>,
+    options: readonly Uint8Array<ArrayBuffer>[],
+    { signal, onWait }: RestoreOptions,
+  ): Promise<Granted> {
+    const run = header.id
+    for (let isWaiting = false; ;) {
+      const granted = await this.#reserve('restore_run_2', header, options).catch(ifExists)
+      if (!(granted instanceof HeddleError)) return granted
+      if (await this.#reader.has(run)) throw granted
+      if (this.#isOurs(run)) throw copiedBy(run, { pid: process.pid, host: hostname() })
+      const reservation = await this.#reader.reservation(run)
+      // It has become visible, or was given up, since.
+      if (reservation === undefined) continue
+      const { milliseconds } = reservation
+      // It was removed: its id is not used again (J4).
+      if (milliseconds === null) throw granted
+      const holder = processOf(reservation.holder)
+      if (!isDead(holder)) throw copiedBy(run, holder)
+      if (!isWaiting) onWait?.({ run, holder, milliseconds })
+      isWaiting = true
+      const { clock } = this.#options.kernel
+      await pauseFor(Math.min(milliseconds, lookAgainAfter), clock, signal)
+      throwIfAborted('The wait for a copy that was cut off', signal)
     }
   }
 
@@ -362,7 +394,7 @@ class PostgresJournal implements Journal {
       if ('changed' in answer) continue
       if ('held' in answer) {
         if (!isDead(answer)) throw heldError(id, answer)
-        await this.#pause(Math.min(answer.held, lookAgainAfter))
+        await pauseFor(Math.min(answer.held, lookAgainAfter), this.#options.kernel.clock)
         continue
       }
       const holder = holderOf(by)
@@ -665,11 +697,6 @@ class PostgresJournal implements Journal {
     return row![0]
   }
 
-  #pause(milliseconds: number): Promise<void> {
-    const { clock } = this.#options.kernel
-    return new Promise((resolve) => void clock.setTimer(milliseconds, resolve))
-  }
-
   #checkOpen(): void {
     if (!this.#life.isRunning) throw this.#life.closed()
   }
@@ -697,11 +724,22 @@ async function storeOrFail<T>(outbox: Outbox, work: () => Promise<T>): Promise<T
   }
 }
 
+/** For catch(): returns the error of an id that is taken. */
+function ifExists(error: unknown): HeddleError {
+  if (isError(error, 'HDL_RUN_EXISTS')) return error
+  throw error
+}
+
+/** The error for a run that a process copies to here. */
+function copiedBy(run: string, { pid, host }: Pick<RunHolder, 'pid' | 'host'>): HeddleError {
+  return heldError(run, { pid, host, command: 'a copy of it' })
+}
+
 function holderOf({ pid, host, command }: RunHolder): RunHolder {
   return { pid, host, command }
 }
 
 /** Whether the holder was a process of this machine that is gone: its lease is worth waiting for. */
-function isDead({ pid, host }: RunHolder): boolean {
+function isDead({ pid, host }: Pick<RunHolder, 'pid' | 'host'>): boolean {
   return host === hostname() && !isProcessAlive(pid)
 }

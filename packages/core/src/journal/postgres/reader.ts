@@ -236,6 +236,23 @@ export class PostgresReader {
     return rows.length > 0
   }
 
+  /**
+   * The lease on a run that is not seen, and how long it lasts. Undefined when there is none. That of a run which was
+   * removed does not run out.
+   */
+  async reservation(
+    id: string,
+  ): Promise<{ readonly holder: string; readonly milliseconds: number | null } | undefined> {
+    const [row] = await this.#call<[string, number | null]>(
+      `SELECT h.id, CASE WHEN isfinite(h.until)
+          THEN ceil(extract(epoch FROM h.until - clock_timestamp()) * 1000)::integer END
+        FROM @.run r JOIN @.holder h ON h.id = r.holder
+        WHERE r.id = $1 AND NOT r.opened AND h.until > clock_timestamp()`,
+      [toStored(id)],
+    )
+    return row && { holder: row[0], milliseconds: row[1] }
+  }
+
   async snapshot(
     id: string,
     upTo: number,

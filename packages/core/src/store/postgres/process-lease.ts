@@ -14,6 +14,12 @@ import type { Link } from './database-link.ts'
 const ttl = 6_000
 const renewEvery = 2_000
 
+/** The process behind the `holder` of a lease. */
+export function processOf(holder: string): { readonly pid: number; readonly host: string } {
+  const [host = '', pid] = holder.split('/')
+  return { pid: Number(pid), host }
+}
+
 export class ProcessLease {
   readonly holder = `${hostname()}/${process.pid}/${randomBytes(6).toString('hex')}`
   readonly #link: Link
