@@ -9,7 +9,7 @@ import {
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { shortenPaths } from '../output/gap.ts'
 import { Output } from '../output/output.ts'
-import { formatBytes, plural } from '../text/format.ts'
+import { formatBytes, formatDuration, plural } from '../text/format.ts'
 import { span, type Line } from '../text/line.ts'
 import { withJournal, type JournalCommandSettings } from './with-journal.ts'
 

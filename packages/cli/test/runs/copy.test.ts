@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { openJournal } from '@heddle/core/lowlevel'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
-import { fixture, runProgram } from '../support/program.ts'
+import { Client } from 'pg'
+import { fixture, Program, runProgram } from '../support/program.ts'
 import { Stage } from '../support/stage.ts'
 
 let postgres: TestDatabase
@@ -60,6 +64,37 @@ test('copy says which run another process is copying, and copies it when it is c
   const again = await runProgram(['runs', 'copy', from, to, '--json'], options)
   const answer = JSON.parse(again.stdout) as Record<string, unknown>
   assert.deepEqual([again.code, answer['copied'], answer['unfinished']], [0, 1, []])
+})
+
+test('copy says that it waits for a copy that was cut off', async () => {
+  await using stage = await Stage.open()
+  const options = { cwd: stage.folder, env: stage.env }
+  assert.equal((await runProgram(['run', fixture('mixed.ts'), '--quiet'], options)).code, 0)
+  const from = 'sqlite:.heddle/runs.db'
+  const to = `${postgres.address}?schema=cli_copy_cut`
+  await (await openJournal(to)).stop()
+  await using source = await openJournal(path.join(stage.folder, '.heddle/runs.db'), {
+    readOnly: true,
+  })
+  const id = (await source.runs())[0]!.id
+  const dead = spawnSync(process.execPath, ['--version']).pid
+  const holder = `${hostname()}/${dead}/x`
+  const admin = new Client({ connectionString: postgres.address })
+  await admin.connect()
+  try {
+    await admin.query(
+      `SELECT cli_copy_cut.hold_1('${holder}', 86400000);
+        SELECT cli_copy_cut.restore_run_2('${id}', NULL, 't', 0, 1::smallint, 1, 'h', 'c', '', '${holder}')`,
+    )
+    using program = new Program(['runs', 'copy', from, to], options)
+    await once(program.process.stderr!, 'data')
+    assert.match(program.stderr, new RegExp(`^Waiting up to .* for run ${id}: .*pid ${dead} on`))
+    await admin.query(`SELECT cli_copy_cut.hold_1('${holder}', 0)`)
+    assert.equal(await program.ended(), 0, program.stderr)
+    assert.match(program.stdout, /^Copied 1 run /)
+  } finally {
+    await admin.end()
+  }
 })
 
 test('copy refuses a target that is not PostgreSQL, and a source that is not there', async () => {
