@@ -7,6 +7,8 @@
  *   interrupted ──▶ resumed              succeeded ──▶ its recorded result
  *   failed, cancelled ──▶ its recorded result; with `resume`, resumed
  *
+ * A run that is pruned while it is read has given its key back: the next look finds the key free.
+ *
  * With `from` too, the new run has the key; only a run that was made from the same node is continued or answered.
  *
  * Invariants, quoted by the tests:
@@ -153,8 +155,10 @@ export class RunOpener {
     this.#checkSource(run)
     // Beside `from`, an id names the run that results are taken from.
     const isOpen = run.state === 'interrupted' || (resume === true && hasWorkLeft(run))
-    if (!isOpen) return isEnd(run.state) ? this.#answer(run) : undefined
-    return this.#continue(run).catch(ignoring('HDL_LOCKED', 'HDL_RUN_ENDED'))
+    if (!isOpen) {
+      return isEnd(run.state) ? this.#answer(run).catch(ignoring('HDL_UNKNOWN_RUN')) : undefined
+    }
+    return this.#continue(run).catch(ignoring('HDL_LOCKED', 'HDL_RUN_ENDED', 'HDL_UNKNOWN_RUN'))
   }
 
   /** With `from`, the run that has the key must be the one that was made for it. */

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import test, { after, before, type TestContext } from 'node:test'
 import { Graph, isError, job, run, startRun } from '@heddle/core'
-import type { Journal } from '@heddle/core/lowlevel'
+import type { Clock, Journal } from '@heddle/core/lowlevel'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
+import { systemKernel } from '../../src/kernel/kernel.ts'
 import { seededRandom } from '../../src/kernel/random.ts'
 import { CountedGraph, historyOf, journals, openFor, type OpenEmpty } from './kit.ts'
 
@@ -34,6 +35,44 @@ function gated(): { graph: Graph; started: Promise<void>; finish: (value: string
   })
   graph.add('a', wait)
   return { graph, started: started.promise, finish: result.resolve }
+}
+
+/** Without the pauses between two looks at a key. */
+const hurried: Clock = {
+  now: () => systemKernel.clock.now(),
+  wallTime: () => systemKernel.clock.wallTime(),
+  afterIo: (callback) => systemKernel.clock.afterIo(callback),
+  setTimer: (delay, callback) => systemKernel.clock.setTimer(delay === 500 ? 0 : delay, callback),
+}
+
+/** A journal that another process prunes once: before a read, or after the first result. */
+function prunedAt(
+  journal: Journal,
+  moment: 'snapshot' | 'results' | 'in results' | 'resumeRun',
+): Journal {
+  let isPruned = false
+  const prune = async (): Promise<void> => {
+    if (!isPruned) await journal.prune!({ keep: 0 })
+    isPruned = true
+  }
+  const results: Journal['results'] = async function* (id) {
+    if (moment === 'results') await prune()
+    for await (const result of journal.results(id)) {
+      yield result
+      if (moment === 'in results') await prune()
+    }
+  }
+  return new Proxy(journal, {
+    get(target, name) {
+      if (name === 'results') return results
+      const method: unknown = Reflect.get(target, name, target)
+      if (typeof method !== 'function') return method
+      return async (...parameters: unknown[]): Promise<unknown> => {
+        if (name === moment) await prune()
+        return (await Reflect.apply(method, target, parameters)) as unknown
+      }
+    },
+  })
 }
 
 for (const [kind, openEmpty] of Object.entries(stores)) {
@@ -86,6 +125,34 @@ for (const [kind, openEmpty] of Object.entries(stores)) {
     const result = await run(again.graph, { journal, key })
     assert.deepEqual([result.ok, result.run, again.calls], [true, begun.run, ['b']])
   })
+
+  for (const [moment, isResumed] of [
+    ['snapshot', false],
+    ['results', false],
+    ['in results', false],
+    ['snapshot', true],
+    ['results', true],
+    ['resumeRun', true],
+  ] as const) {
+    const title = `${isResumed ? 'a failed run is resumed' : 'an answer is read'}, at ${moment}`
+    test(`${kind}: a key whose run is pruned while ${title}, is free`, async (t) => {
+      const journal = await openEmpty(t)
+      const first = new CountedGraph().add({ a: [], b: ['a'] })
+      if (isResumed) first.failing.add('b')
+      const begun = await run(first.graph, { journal, key })
+      const again = new CountedGraph().add({ a: [], b: ['a'] })
+      const pruned = prunedAt(journal, moment)
+      const kernel = { ...systemKernel, clock: hurried }
+      const result = await run(again.graph, { journal: pruned, key, resume: isResumed, kernel })
+      const values = [result.valueOf('a'), result.valueOf('b')]
+      assert.deepEqual([result.ok, values], [true, ['call a()', 'call b(call a())']])
+      // In memory what is being read is whole, also when it is removed meanwhile.
+      const isAnswer = kind === 'memory' && moment === 'in results'
+      assert.equal(result.run === begun.run, isAnswer)
+      assert.deepEqual(again.calls, isAnswer ? [] : ['a', 'b'])
+      assert.equal((await journal.runs()).length, isAnswer ? 0 : 1)
+    })
+  }
 
   test(`${kind}: S1 callers at the same moment make one run, and all get its result`, async (t) => {
     const journal = await openEmpty(t)

@@ -454,13 +454,13 @@ class PostgresJournal implements Journal {
   async valueOf(id: string, node: string): Promise<unknown> {
     this.#checkOpen()
     const [place, stored] = await this.#reader.result(id, node)
-    return this.#decode(place, node, stored)
+    return this.#decode(id, place, node, stored)
   }
 
   async *results(id: string): AsyncGenerator<readonly [string, unknown], void, undefined> {
     this.#checkOpen()
     for await (const [place, node, stored] of this.#reader.results(id)) {
-      yield [node, await this.#decode(place, node, stored)]
+      yield [node, await this.#decode(id, place, node, stored)]
     }
   }
 
@@ -473,7 +473,7 @@ class PostgresJournal implements Journal {
     const { from = 0, values = true } = options
     for await (const [place, entry, stored] of this.#reader.parts(id, node, { from, values })) {
       if (stored === undefined) yield entry
-      else yield { ...entry, value: await this.#decode(place, node, stored) }
+      else yield { ...entry, value: await this.#decode(id, place, node, stored) }
     }
   }
 
@@ -672,13 +672,14 @@ class PostgresJournal implements Journal {
     }
   }
 
-  async #decode(place: RunPlace, node: string, stored: StoredResult): Promise<unknown> {
+  async #decode(id: string, place: RunPlace, node: string, stored: StoredResult): Promise<unknown> {
     const { clock } = this.#options.kernel
     if ('body' in stored) return decodeValue(stored.body, node, this.address, clock)
     const pieces: Uint8Array<ArrayBuffer>[] = []
     for await (const chunk of this.#reader.chunks(place, stored.name)) {
       pieces.push(Uint8Array.from(chunk))
     }
+    await this.#reader.check(id)
     if (pieces.length === 0) throw incomplete(this.address, node)
     return decodeValue(joinBytes(pieces), node, this.address, clock)
   }

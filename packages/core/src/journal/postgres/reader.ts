@@ -213,6 +213,7 @@ export class PostgresReader {
       [record.run, record.period],
     )
     const rows = [Number(bounds?.[0] ?? 0), Number(bounds?.[1] ?? 0)] as const
+    await this.check(id)
     return { ...summary, options: await this.#decode(record.options), rows }
   }
 
@@ -225,7 +226,17 @@ export class PostgresReader {
   async find(id: string): Promise<RunRecord> {
     const [record] = await this.#runRecords('r.id = $1', [toStored(id)])
     if (record !== undefined) return record
-    throw new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.#address })
+    throw this.#unknown(id)
+  }
+
+  /**
+   * After a read of a run: a prune hides a run before its first row goes, so what was read is whole when the run is
+   * still there.
+   *
+   * @throws `HDL_UNKNOWN_RUN` when it is not.
+   */
+  async check(id: string): Promise<void> {
+    if (!(await this.has(id))) throw this.#unknown(id)
   }
 
   /** Whether there is such a run that was not removed. */
@@ -262,6 +273,7 @@ export class PostgresReader {
     const end = Math.min(upTo, last)
     const fold = new RunFold()
     await this.#fold(record, 0, end, (row) => fold.add(entryOf(row), row[1] === Kind.success))
+    await this.check(id)
     const { endedAt: _endedAt, ...summary } = {
       ...summaryOf(record, fold.counts()),
       ...fold.by,
@@ -346,7 +358,7 @@ export class PostgresReader {
     for (;;) {
       const page = await this.#rows(record, from, Number.MAX_SAFE_INTEGER)
       for (const row of page) yield entryOf(row)
-      if (page.length < historyPage) return
+      if (page.length < historyPage) return this.check(id)
       from = page.at(-1)![0]
     }
   }
@@ -383,6 +395,7 @@ export class PostgresReader {
       [record.run, record.period, name],
     )
     const state = last === undefined ? 'it has not been run' : nodeStateOf(last[0])
+    await this.check(id)
     throw new HeddleError('HDL_NO_RESULT', { node, state })
   }
 
@@ -402,7 +415,7 @@ export class PostgresReader {
       for (const [, node, body, name] of page) {
         yield [record, fromStored(node), resultOf(body, name)]
       }
-      if (page.length < resultsPage) return
+      if (page.length < resultsPage) return this.check(id)
       from = Number(page.at(-1)![0])
     }
   }
@@ -431,7 +444,7 @@ export class PostgresReader {
         const stored = hasValue ? resultOf(body, chunks) : undefined
         yield [record, entryOf(row) as PartEntry, stored]
       }
-      if (page.length < limit) return
+      if (page.length < limit) return this.check(id)
       from = Number(page.at(-1)![0])
     }
   }
@@ -451,6 +464,10 @@ export class PostgresReader {
       if (page.length < chunksPage) return
       from += chunksPage
     }
+  }
+
+  #unknown(id: string): HeddleError {
+    return new HeddleError('HDL_UNKNOWN_RUN', { run: id, address: this.#address })
   }
 
   async #runRecords(condition: string, parameters: readonly unknown[]): Promise<RunRecord[]> {

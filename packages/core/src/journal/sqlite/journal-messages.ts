@@ -154,6 +154,8 @@ export type ReaderQuestion =
       readonly key: string | undefined
       readonly limit: number
     }
+  /** Whether a run is still there: `HDL_UNKNOWN_RUN` when it is not. */
+  | { readonly type: 'check'; readonly run: string }
   | { readonly type: 'counts'; readonly run: string }
   | { readonly type: 'snapshot'; readonly run: string; readonly upTo: number }
   | { readonly type: 'nodes'; readonly snapshot: number }
@@ -200,6 +202,7 @@ export interface ReaderAnswers {
   readonly tally: Readonly<Partial<Record<RunOutcome, number>>>
   readonly overview: RunOverview
   readonly runs: readonly RunSummary[]
+  readonly check: void
   readonly counts: RunSummary['counts']
   readonly snapshot: SnapshotHead
   /** Empty when there are no more. */

@@ -43,6 +43,8 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
         return reader.tally()
       case 'overview':
         return reader.overview(question.run)
+      case 'check':
+        return reader.check(question.run)
       case 'counts':
         return reader.counts(question.run)
       case 'snapshot':

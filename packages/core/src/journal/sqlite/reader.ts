@@ -4,6 +4,9 @@
  *
  * Rows never change, so a long answer is put together from short reads up to a position that is fixed
  * at its start: no read keeps the log from being moved into the database, and answers take turns.
+ *
+ * A prune hides a run before, or together with, its first row that goes. So what was read of a run is whole when the
+ * run is still there afterwards; otherwise the answer is `HDL_UNKNOWN_RUN`, never a part of a run.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -231,6 +234,7 @@ export class JournalReader {
       row.run,
     )
     const rows = [first?.position ?? 0, this.#lastPosition(row.run)] as const
+    this.check(id)
     return { ...summary, options: await this.#optionsOf(row), rows }
   }
 
@@ -241,7 +245,9 @@ export class JournalReader {
   }
 
   async counts(id: string): Promise<Counts> {
-    return this.#countsOf(this.#find(id))
+    const counts = await this.#countsOf(this.#find(id))
+    this.check(id)
+    return counts
   }
 
   async snapshot(id: string, upTo: number): Promise<SnapshotHead> {
@@ -252,6 +258,7 @@ export class JournalReader {
     await this.#fold({ run: row.run, from: 0, upTo: end }, (each) =>
       fold.add(entryOf(each), each[1] === Kind.success),
     )
+    this.check(id)
     const then = { ...summaryOf(row, this.#liveSessions(), fold.counts()), ...fold.by }
     const { endedAt: _endedAt, ...rest } = then
     const head = {
@@ -283,6 +290,7 @@ export class JournalReader {
       text += row[6]?.length ?? 0
       if (text > historyText) break
     }
+    this.check(id)
     return page
   }
 
@@ -294,7 +302,9 @@ export class JournalReader {
       position ?? -1,
     )
     if (found !== undefined) return found.value
-    throw new HeddleError('HDL_NO_RESULT', { node, state: this.#stateOfNode(run, node) })
+    const state = this.#stateOfNode(run, node)
+    this.check(id)
+    throw new HeddleError('HDL_NO_RESULT', { node, state })
   }
 
   results(id: string, from: number): NodeResult[] {
@@ -312,6 +322,7 @@ export class JournalReader {
       bytes += row.value.length
       if (bytes > resultsBytes) break
     }
+    this.check(id)
     return page
   }
 
@@ -335,6 +346,7 @@ export class JournalReader {
       bytes += value?.length ?? 0
       if (bytes > resultsBytes) break
     }
+    this.check(id)
     return page
   }
 
@@ -358,6 +370,11 @@ export class JournalReader {
       node,
     )
     return last === undefined ? 'it has not been run' : nodeStateOf(last.state)
+  }
+
+  /** Throws when a run is not there, or not any more. */
+  check(id: string): void {
+    this.#find(id)
   }
 
   #find(id: string): RunRow {

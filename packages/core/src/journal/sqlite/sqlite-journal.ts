@@ -257,7 +257,7 @@ class SqliteJournal implements Journal {
   }
 
   async valueOf(id: string, node: string): Promise<unknown> {
-    return this.#decode(node, await this.#ask({ type: 'value', run: id, node }))
+    return this.#decode(id, node, await this.#ask({ type: 'value', run: id, node }))
   }
 
   async *results(id: string): AsyncGenerator<readonly [string, unknown], void, undefined> {
@@ -265,15 +265,17 @@ class SqliteJournal implements Journal {
       const page = await this.#ask({ type: 'results', run: id, from })
       if (page.length === 0) return
       for (const { node, value } of page) {
-        yield [node, await this.#decode(node, value)]
+        yield [node, await this.#decode(id, node, value)]
       }
       from = page.at(-1)!.position
     }
   }
 
-  async #decode(node: string, stored: StoredResult): Promise<unknown> {
+  async #decode(id: string, node: string, stored: StoredResult): Promise<unknown> {
     const bytes = typeof stored === 'string' ? await this.#values.read(stored) : stored
     if (bytes === undefined) {
+      // The files of a run go with it.
+      await this.#ask({ type: 'check', run: id })
       throw unreadable(node, this.address, `its file ${String(stored)} is damaged or gone`)
     }
     return decodeValue(bytes, node, this.address, this.#kernel.clock)
@@ -298,7 +300,7 @@ class SqliteJournal implements Journal {
       const page = await this.#ask({ type: 'parts', run: id, node, from, values })
       if (page.length === 0) return
       for (const { entry, value } of page) {
-        yield value === undefined ? entry : { ...entry, value: await this.#decode(node, value) }
+        yield value === undefined ? entry : { ...entry, value: await this.#decode(id, node, value) }
       }
       from = page.at(-1)!.entry.position
     }
