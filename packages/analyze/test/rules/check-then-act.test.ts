@@ -327,7 +327,7 @@ export class Cache {
 `,
   },
   {
-    name: 'an entry that is found or else made is no counter',
+    name: 'an entry that is found or else made is not a counter',
     act: 'k1.set(port, a)',
     race: `const k1 = new Map()
 export async function get(far, port) {
