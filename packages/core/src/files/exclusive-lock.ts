@@ -77,6 +77,12 @@ function isBusy(error: unknown): boolean {
   return typeof code === 'number' && (code & 0xff) === sqliteBusy
 }
 
+/** No space on the disk, or none in the quota of the user. */
+function isDiskFull(error: unknown): boolean {
+  const { code } = (error as { cause?: { code?: unknown } }).cause ?? {}
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
 function userName(): string {
   try {
     return os.userInfo().username
@@ -208,8 +214,14 @@ export async function holdLock(file: string, options: HoldLockOptions): Promise<
       kernel: options.kernel ?? systemKernel,
     })
   } catch (error) {
-    await giveBack(key, details).catch(() => undefined)
-    throw error
+    if (!isDiskFull(error)) {
+      await giveBack(key, details).catch(() => undefined)
+      throw error
+    }
+    // What is done under the lock may be what frees the disk. The file of an earlier holder names the wrong one.
+    await rm(details, { force: true }).catch(() => undefined)
+    const text = `The disk is full: ${details}, which names the holder of the lock, was not written.`
+    process.emitWarning(text, { type: 'HeddleWarning' })
   }
   return new Held(lockFile, key, holder)
 }

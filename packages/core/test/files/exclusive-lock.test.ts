@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import os from 'node:os'
+import path from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { once } from 'node:events'
@@ -9,6 +10,7 @@ import { holdLock, type LockHolder } from '../../src/files/exclusive-lock.ts'
 import { CleanupStack } from '../../src/kernel/cleanup.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { VirtualClock } from '../../src/kernel/virtual-clock.ts'
+import { mountSmall } from '../journal/sqlite/mounted.ts'
 import { Folder, Program } from './support.ts'
 
 const command = 'test run'
@@ -285,4 +287,24 @@ test('I2: six processes, a hundred contests for a left-over lock: each time exac
     await Promise.all(contestants.map((each) => each.ask('release')))
   }
   t.diagnostic(`${contests} contests, one holder each`)
+})
+
+test('I1: on a full disk the lock is held without the file that names its holder, which is a warning', async (t) => {
+  const disk = mountSmall(64)
+  if (typeof disk === 'string') {
+    t.skip(disk)
+    return
+  }
+  using _ = disk
+  disk.fill(0)
+  const file = path.join(disk.path, 'lock')
+  const warned = once(process, 'warning')
+  await using lock = await holdLock(file, { command })
+  const [warning] = (await warned) as [Error]
+  assert.match(warning.message, /^The disk is full: .*lock\.json/)
+  assert.equal(fs.existsSync(`${file}.json`), false)
+  assert.match(await refusalOf(file), /this process/)
+  await lock.release()
+  await using again = await holdLock(file, { command })
+  assert.equal(again.path, file)
 })

@@ -43,7 +43,7 @@ import { PreparedStatements } from './prepared-statements.ts'
 import { Kind, nodesOf } from '../rows.ts'
 import { returnArrays } from './return-arrays.ts'
 import { isSessionAlive, removeSessionLock, type SessionRow } from './session-lock.ts'
-import { isBusy } from './sqlite-error.ts'
+import { isBusy, isDiskFull } from './sqlite-error.ts'
 
 /** Statements that insert this many rows each, the largest first. */
 const statementRows = [32, 8, 3, 1] as const
@@ -167,6 +167,8 @@ export class JournalStore {
   #logSpace: LogSpace | undefined
   /** Pages that were written since the last checkpoint, about. */
   #logPages = 0
+  /** The part of a step of a prune that is done at a time: less of it when the disk is full. */
+  #pruneShare = 1
 
   /** The database is open and has its tables; the session's lock is held. */
   constructor(database: DatabaseSync, by: SessionStart) {
@@ -202,6 +204,28 @@ export class JournalStore {
 
   /** Makes a group durable. When it throws, nothing of the group is there. Answers come without commit numbers. */
   write(group: readonly WriterChange[], now: number): (WriterAnswer | undefined)[] {
+    for (let tries = 0; ; tries++) {
+      try {
+        return this.#writeGroup(group, now)
+      } catch (error) {
+        if (!isDiskFull(error) || !this.#makeRoomFor(group, tries)) throw error
+      }
+    }
+  }
+
+  /**
+   * Steps of a prune must work on a full disk: they free it. The log has room again once it was moved into the
+   * database, where a removal needs none; a smaller step needs less of it.
+   */
+  #makeRoomFor(group: readonly WriterChange[], tries: number): boolean {
+    if (!group.every((change) => 'prune' in change)) return false
+    if (tries > 0) this.#pruneShare /= 2
+    if (this.#pruneShare < 1 / pruneRows) return false
+    this.checkpoint()
+    return true
+  }
+
+  #writeGroup(group: readonly WriterChange[], now: number): (WriterAnswer | undefined)[] {
     let rows = 0
     const answers = this.#transaction((changed) =>
       group.map((change) => {
@@ -440,7 +464,7 @@ export class JournalStore {
     let removed = 0
     for (const [done, chosen] of runs.entries()) {
       for (let rows = 1; rows > 0; removed += rows) {
-        if (removed >= pruneRows) return { more: true, done, kept }
+        if (removed >= this.#pruneAtOnce(pruneRows)) return { more: true, done, kept }
         const answer = this.#pruneRows(chosen, changed)
         if (answer === 'kept') kept.push(chosen.run)
         rows = answer === 'kept' ? 0 : answer
@@ -468,8 +492,8 @@ export class JournalStore {
     }
     const { last, rows } = this.#prepared(
       `SELECT max(position) AS last, count(*) AS rows FROM
-        (SELECT position FROM history WHERE run = ? ORDER BY position LIMIT ${pruneRows})`,
-    ).get(run) as { last: number | null; rows: number }
+        (SELECT position FROM history WHERE run = ? ORDER BY position LIMIT ?)`,
+    ).get(run, this.#pruneAtOnce(pruneRows)) as { last: number | null; rows: number }
     if (last === null) {
       this.#run('DELETE FROM mail WHERE run = ?', [run])
       this.#run('DELETE FROM run WHERE run = ?', [run])
@@ -483,6 +507,10 @@ export class JournalStore {
     )
     this.#run('DELETE FROM history WHERE run = ? AND position <= ?', [run, last])
     return rows
+  }
+
+  #pruneAtOnce(most: number): number {
+    return Math.max(1, Math.floor(most * this.#pruneShare))
   }
 
   /** They have no index by time, which each job would pay for: a prune reads all of them once, some at a time. */
@@ -510,7 +538,7 @@ export class JournalStore {
   #prunePages(): PruneAnswer {
     const { auto_vacuum: mode } = this.#database.prepare('PRAGMA auto_vacuum').get()!
     if (mode !== incrementalVacuum) return { more: false }
-    this.#database.exec(`PRAGMA incremental_vacuum(${vacuumPages})`)
+    this.#database.exec(`PRAGMA incremental_vacuum(${this.#pruneAtOnce(vacuumPages)})`)
     const { page_count: pages } = this.#database.prepare('PRAGMA page_count').get()!
     this.#run('UPDATE counter SET vacuums = vacuums + 1, pages = ?', [pages!])
     const { freelist_count: free } = this.#database.prepare('PRAGMA freelist_count').get()!

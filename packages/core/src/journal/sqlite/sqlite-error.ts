@@ -13,6 +13,11 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error) === Code.busy
 }
 
+/** Whether there was no space for it. */
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === Code.full
+}
+
 /** Whether the content of the file is wrong, rather than that it cannot be reached. */
 export function isDamage(error: unknown): boolean {
   const code = codeOf(error)

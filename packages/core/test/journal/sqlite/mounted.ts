@@ -1,12 +1,14 @@
 /** A small file system of its own, where mounting is possible. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 
 export interface Mounted extends Disposable {
   readonly path: string
   makeReadOnly(): void
+  /** Leaves so much space. */
+  fill(kibibytesLeft: number): void
 }
 
 function mount(...args: string[]): string | undefined {
@@ -34,6 +36,10 @@ export function mountSmall(
     makeReadOnly: () => {
       const failure = mount('-o', 'remount,ro', folder)
       if (failure !== undefined) throw new Error(failure)
+    },
+    fill: (kibibytesLeft) => {
+      const { bavail, bsize } = statfsSync(folder)
+      writeFileSync(path.join(folder, 'fill'), Buffer.alloc(bavail * bsize - kibibytesLeft * 1024))
     },
     [Symbol.dispose]: () => {
       spawnSync('umount', ['-l', folder])

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
+import { statfsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { header, someone, step, story, withCode } from '../../../src/testing/journal/case.ts'
 import { openJournal } from '../../../src/journal/open-journal.ts'
+import { writeRuns } from './damage.ts'
 import { mountSmall, type Mounted } from './mounted.ts'
 
 function mounted(t: TestContext, kibibytes: number): Mounted | undefined {
@@ -119,4 +121,21 @@ test('a journal that was being written when its medium became read-only can be r
   await using journal = await openJournal(file, { readOnly: true })
   assert.deepEqual(await story(journal, 'held'), ['nodes a', 'run running', 'a running'])
   assert.equal((await journal.runs())[0]?.state, 'interrupted')
+})
+
+test('on a disk with 96 KiB left a prune frees space, and a dry run says what it would free', async (t) => {
+  using disk = mounted(t, 6 * 1024)
+  if (disk === undefined) return
+  const file = path.join(disk.path, 'runs.db')
+  await writeRuns(file, 10, 2000)
+  disk.fill(96)
+  await using journal = await openJournal(file, { retry: { for: 0 } })
+  assert.equal((await journal.prune!({ keep: 1, dryRun: true })).runs.length, 9)
+  assert.equal((await journal.prune!({ keep: 1 })).runs.length, 9)
+  assert.deepEqual(
+    (await journal.runs()).map(({ id }) => id),
+    ['r9'],
+  )
+  const { bavail } = statfsSync(disk.path)
+  assert.ok(bavail > 100, `${bavail} blocks are free`)
 })
