@@ -37,7 +37,7 @@ import {
 import { openForWriting } from './open-database.ts'
 import { removeOrphans } from './orphans.ts'
 import { isSessionAlive, SessionLock } from './session-lock.ts'
-import { isDamage, storeError } from './sqlite-error.ts'
+import { isBusy, isDamage, storeError } from './sqlite-error.ts'
 import { JournalStore } from './journal-store.ts'
 
 /** Milliseconds between two checks of the files. */
@@ -86,9 +86,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
           this.#checkGuard()
           return result
         } catch (error) {
-          const failure = storeError(file, 'be written', error)
-          if (failure.code !== 'HDL_STORE_FAILED' || isDamage(error)) this.#fail(failure)
-          throw failure
+          throw this.#judge(error)
         }
       },
     }
@@ -105,7 +103,7 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
       if (durability === 'fsync') attempt(() => store.reserveLog())
       this.#database = database
       this.#store = store
-      const mayBe = (size: number): boolean => store.canBeSoShort(size)
+      const mayBe = (size: number): boolean => canBeSoShort(store, size)
       this.#guard.add(file, 'the file', { is: 'database', mayBe })
       // Where SQLite has its log: the name that was given may be that of a link.
       this.#guard.add(`${database.location()}-wal`, 'its write-ahead log', { is: 'log' })
@@ -206,9 +204,16 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
     this.#lock = undefined
   }
 
-  /** Throws an error that is permanent; returns one that may pass. */
+  /**
+   * Throws an error that is permanent; returns one that may pass. For a file that was cut short SQLite reports an error
+   * of the disk, or damage: what the file had is lost, and trying again does not help.
+   */
   #judge(error: unknown): HeddleError {
-    const failure = storeError(this.#data.file, 'be written', error)
+    let problem: string | undefined
+    // What cannot be looked at now may be there again later.
+    attempt(() => (problem = this.#guard.findProblem()))
+    const failure =
+      problem === undefined ? storeError(this.#data.file, 'be written', error) : this.#gone(problem)
     if (failure.code === 'HDL_STORE_FAILED' && !isDamage(error)) return failure
     this.#fail(failure)
     throw failure
@@ -264,12 +269,26 @@ export class JournalWriterRole implements HostedFile, Role<WriterQuestion, Write
 
   #checkGuard(problem: string | undefined = this.#guard.findProblem()): void {
     if (problem === undefined) return
-    throw new HeddleError('HDL_JOURNAL_GONE', { path: this.#data.file, problem })
+    throw this.#gone(problem)
+  }
+
+  #gone(problem: string): HeddleError {
+    return new HeddleError('HDL_JOURNAL_GONE', { path: this.#data.file, problem })
+  }
+}
+
+/** A file whose record of vacuums cannot be read any more has lost that page too. */
+function canBeSoShort(store: JournalStore, size: number): boolean {
+  try {
+    return store.canBeSoShort(size)
+  } catch (error) {
+    if (isBusy(error)) throw error
+    return false
   }
 }
 
 /** Work that can be repeated later, when the journal is next opened: its failure affects nothing else. */
-function attempt(work: () => void): boolean {
+function attempt(work: () => unknown): boolean {
   try {
     work()
     return true

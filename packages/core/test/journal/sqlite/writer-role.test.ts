@@ -222,6 +222,21 @@ test('when the file was emptied in place, the end of a run fails at once, and ot
   }
 })
 
+test('a write that fails because the file was cut short is not tried again', async () => {
+  for (const size of [1, 4096, 5000, 8192, 12_288, 16_384, 40_960]) {
+    await using folder = await newFolder()
+    using rig = await Rig.open(folder.path)
+    rig.accept(claimed, { ...batch(1, 16_000), changes: [opened] })
+    while (rig.idle.length > 0) rig.idle.shift()!()
+    // Another process has written: what this one has of the file in memory is not used any more.
+    using other = new DatabaseSync(rig.file)
+    other.exec('PRAGMA wal_checkpoint(TRUNCATE); UPDATE counter SET position = position')
+    truncateSync(rig.file, size)
+    assert.deepEqual(rig.accept(batch(2))[0]!.map(codeOf), ['HDL_JOURNAL_GONE'])
+    assert.deepEqual(rig.accept({ type: 'retry' })[0]!.map(codeOf), ['HDL_JOURNAL_GONE'])
+  }
+})
+
 test('the log is not moved into a database that was emptied: the hole would be filled', async () => {
   await using folder = await newFolder()
   using rig = await Rig.open(folder.path)
