@@ -62,7 +62,7 @@ test('the token of PyPI is read from the variables of its other tools', async ()
   const accountWith = async (env: Readonly<Record<string, string>>): Promise<string> => {
     await using registries = await openRegistries({ folder: home.folder, env: { ...env } })
     const account = await registries.registryOf(planned('p', 'python')).account!({})
-    return account.is === 'refused' ? account.problem : account.is
+    return account.is === 'anonymous' ? account.problem : account.is
   }
   assert.match(
     await accountWith({}),

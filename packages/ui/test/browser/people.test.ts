@@ -257,8 +257,10 @@ test('a user changes the own password: this session stays, the others end, and t
   // Logins and changes of a password share a rate: a wrong password would use it up.
   await logIn(next)
   await other.page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+  // The server may have cut the live stream of the session that ended before the page was loaded again.
+  const isExpected = /status of 4|ERR_INCOMPLETE_CHUNKED_ENCODING/
   assert.deepEqual(
-    unexpected([...problems, ...other.problems]).filter((one) => !/status of 4/.test(one)),
+    unexpected([...problems, ...other.problems]).filter((one) => !isExpected.test(one)),
     [],
   )
   await context.close()
