@@ -38,7 +38,8 @@ export function pruneRuns(settings: PruneSettings): Promise<void> {
       } else surface.printLines(pruneLines(report, settings.yes, surface))
       return exitCodes.ok
     },
-    'write',
+    // A dry run takes no lock and needs no space on the disk.
+    settings.yes ? 'write' : 'read',
   )
 }
 

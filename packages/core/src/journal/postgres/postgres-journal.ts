@@ -508,8 +508,9 @@ class PostgresJournal implements Journal {
 
   async prune(options: PruneOptions): Promise<PruneReport> {
     checkPrune(options)
-    this.#checkWritable()
     const { signal, dryRun = false } = options
+    if (dryRun) this.#checkOpen()
+    else this.#checkWritable()
     const chosen = await chooseRuns(options, this.#reader.prunable(), this.#options.kernel.clock)
     const removed = dryRun ? chosen : await this.#remove(chosen, signal)
     const orphaned = dryRun ? 0 : await this.#removeOrphans(signal)

@@ -73,7 +73,6 @@ export type PruneWire =
       readonly prune: 'outcomes'
       readonly after: string
       readonly before: number
-      readonly dryRun: boolean
     }
   /** Gives free pages back to the file system. */
   | { readonly prune: 'pages' }
@@ -174,6 +173,8 @@ export type ReaderQuestion =
   /** What runs take in the file and beside it, about. */
   | { readonly type: 'sizes'; readonly runs: readonly number[] }
   | { readonly type: 'summaries'; readonly runs: readonly number[] }
+  /** How many outcomes of acknowledged jobs are older than this. */
+  | { readonly type: 'outcomes'; readonly before: number }
 
 /** A snapshot without its nodes, which follow page by page. */
 export interface SnapshotHead {
@@ -218,6 +219,7 @@ export interface ReaderAnswers {
   readonly ages: readonly RunAge[]
   readonly sizes: readonly number[]
   readonly summaries: readonly (RunSummary | undefined)[]
+  readonly outcomes: number
 }
 
 export interface RunAge extends AgedRun, ChosenRun {

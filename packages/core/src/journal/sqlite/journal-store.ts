@@ -39,6 +39,7 @@ import {
 } from './journal-messages.ts'
 import { neverRead, type PostedMessage, type WantedMail } from '../mailbox.ts'
 import { keptLog } from './open-database.ts'
+import { hasOutcomes, outcomesPage, type OutcomesPage } from './old-outcomes.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import { Kind, nodesOf } from '../rows.ts'
 import { returnArrays } from './return-arrays.ts'
@@ -514,20 +515,16 @@ export class JournalStore {
   }
 
   /** They have no index by time, which each job would pay for: a prune reads all of them once, some at a time. */
-  #pruneOutcomes({
-    after,
-    before,
-    dryRun,
-  }: PruneWire & { readonly prune: 'outcomes' }): PruneAnswer {
-    const table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'store_outcome'"
-    // No server has used the file.
-    if (this.#database.prepare(table).get() === undefined) return { more: false, outcomes: 0 }
-    const { last, seen, outcomes } = this.#prepared(
-      `SELECT max(handle) AS last, count(*) AS seen, count(*) FILTER (WHERE ended_at < ?) AS outcomes
-        FROM (SELECT handle, ended_at FROM store_outcome WHERE handle > ? ORDER BY handle LIMIT ${pruneRows})`,
-    ).get(before, after) as { last: string | null; seen: number; outcomes: number }
+  #pruneOutcomes({ after, before }: PruneWire & { readonly prune: 'outcomes' }): PruneAnswer {
+    // Otherwise no server has used the file.
+    if (!hasOutcomes(this.#database)) return { more: false, outcomes: 0 }
+    const { last, seen, outcomes } = this.#prepared(outcomesPage).get(
+      before,
+      after,
+      pruneRows,
+    ) as unknown as OutcomesPage
     if (last === null) return { more: false, outcomes: 0 }
-    if (!dryRun && outcomes > 0) {
+    if (outcomes > 0) {
       const sql = 'DELETE FROM store_outcome WHERE handle > ? AND handle <= ? AND ended_at < ?'
       this.#run(sql, [after, last, before])
     }

@@ -65,6 +65,8 @@ export class JournalReaderRole implements HostedFile, Role<ReaderQuestion> {
         return reader.sizes(question.runs)
       case 'summaries':
         return reader.summaries(question.runs)
+      case 'outcomes':
+        return reader.outcomes(question.before)
     }
   }
 

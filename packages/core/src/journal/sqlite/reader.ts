@@ -44,6 +44,7 @@ import { elapsedOf, entryOf, historyColumns, Kind, nodesOf, type HistoryRow } fr
 import { returnArrays } from './return-arrays.ts'
 import { Remembered } from '../remembered.ts'
 import { versionOf } from './open-database.ts'
+import { hasOutcomes, outcomesPage, type OutcomesPage } from './old-outcomes.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import {
   hasFailures,
@@ -69,6 +70,9 @@ const agesPage = 200
 
 /** Rows of a run that are weighed between two checks for other questions: some milliseconds. */
 const sizedRows = 10_000
+
+/** Outcomes of acknowledged jobs that are read between two checks for other questions. */
+const outcomesRead = 1000
 
 /** Approximate size of a row besides its text. */
 const rowBytes = 40
@@ -418,6 +422,18 @@ export class JournalReader {
     const sizes: number[] = []
     for (const run of runs) sizes.push(await this.#bytesOf(run))
     return sizes
+  }
+
+  async outcomes(before: number): Promise<number> {
+    let found = 0
+    if (!hasOutcomes(this.#database)) return found
+    for (let after = ''; ;) {
+      const [page] = this.#all<OutcomesPage>(outcomesPage, before, after, outcomesRead)
+      found += page!.outcomes
+      if (page!.last === null || page!.seen < outcomesRead) return found
+      after = page!.last
+      await this.#pause()
+    }
   }
 
   /** What a run takes in the file and beside it, about. */

@@ -324,12 +324,13 @@ class SqliteJournal implements Journal {
 
   async prune(options: PruneOptions): Promise<PruneReport> {
     checkPrune(options)
-    const side = this.#writable()
     const { signal, dryRun = false } = options
+    const side = dryRun ? undefined : this.#writable()
     const leftOvers: (RunAge & { readonly summary?: undefined })[] = []
     const chosen = await this.#chooseRuns(options, (run) => void leftOvers.push(run))
-    const outcomes = await this.#pruneOutcomes(side, outcomesBefore(options, chosen), options)
-    if (dryRun) return reportOf(chosen, outcomes)
+    const before = outcomesBefore(options, chosen)
+    if (side === undefined) return reportOf(chosen, await this.#ask({ type: 'outcomes', before }))
+    const outcomes = await this.#pruneOutcomes(side, before, signal)
     const kept = new Set<number>()
     // Oldest first: a run that was stopped in between has lost its oldest ones.
     const left = [...chosen, ...leftOvers].toSorted((a, b) => b.run - a.run)
@@ -392,12 +393,12 @@ class SqliteJournal implements Journal {
   async #pruneOutcomes(
     side: WriteSide,
     before: number,
-    { signal, dryRun = false }: PruneOptions,
+    signal: AbortSignal | undefined,
   ): Promise<number> {
     if (before === -Infinity) return 0
     let [after, found] = ['', 0]
     await this.#repeat(signal, async () => {
-      const change = { prune: 'outcomes', after, before, dryRun } as const
+      const change = { prune: 'outcomes', after, before } as const
       const { more, outcomes = 0, last = after } = (await side.change(change)) as PruneAnswer
       found += outcomes
       after = last

@@ -123,14 +123,13 @@ test('a journal that was being written when its medium became read-only can be r
   assert.equal((await journal.runs())[0]?.state, 'interrupted')
 })
 
-test('on a disk with 96 KiB left a prune frees space, and a dry run says what it would free', async (t) => {
+test('on a disk with 96 KiB left a prune frees space', async (t) => {
   using disk = mounted(t, 6 * 1024)
   if (disk === undefined) return
   const file = path.join(disk.path, 'runs.db')
   await writeRuns(file, 10, 2000)
   disk.fill(96)
   await using journal = await openJournal(file, { retry: { for: 0 } })
-  assert.equal((await journal.prune!({ keep: 1, dryRun: true })).runs.length, 9)
   assert.equal((await journal.prune!({ keep: 1 })).runs.length, 9)
   assert.deepEqual(
     (await journal.runs()).map(({ id }) => id),
@@ -138,4 +137,16 @@ test('on a disk with 96 KiB left a prune frees space, and a dry run says what it
   )
   const { bavail } = statfsSync(disk.path)
   assert.ok(bavail > 100, `${bavail} blocks are free`)
+})
+
+test('on a full disk a dry run of a prune, which only reads, says what it would free', async (t) => {
+  using disk = mounted(t, 6 * 1024)
+  if (disk === undefined) return
+  const file = path.join(disk.path, 'runs.db')
+  await writeRuns(file, 10, 200)
+  disk.fill(0)
+  await using journal = await openJournal(file, { readOnly: true })
+  const { runs, outcomes } = await journal.prune!({ keep: 1, dryRun: true })
+  assert.deepEqual([runs.length, outcomes], [9, 0])
+  await assert.rejects(journal.prune!({ keep: 1 }), withCode('HDL_BAD_OPTION'))
 })
