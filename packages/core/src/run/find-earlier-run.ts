@@ -1,7 +1,8 @@
 /** Which run of a journal is resumed, or used for a new run, when the caller names none. */
 import { HeddleError } from '../errors.ts'
+import { isProcessGone } from '../files/process-alive.ts'
 import type { Journal, RunSnapshot } from '../journal/journal.ts'
-import { hasWorkLeft } from '../journal/run-outcome.ts'
+import { isHeld } from '../journal/states.ts'
 
 /** Which run `resume: true` means. */
 export interface WantedRun {
@@ -14,7 +15,8 @@ export interface WantedRun {
 
 /**
  * The run to resume: the given one, or the last of this title that no process runs. When that one has succeeded there
- * is nothing to do but to answer with its result: nothing older is resumed unless it is named. A run that was limited to some nodes
+ * is nothing to do but to answer with its result: nothing older is resumed unless it is named. One that a killed process still
+ * holds is not passed; one that a process runs is found when there is no other. A run that was limited to some nodes
  * (`Graph.only`) is not the run of its title: it is found only for the same nodes.
  * @throws `HDL_UNKNOWN_RUN` when there is none.
  */
@@ -25,14 +27,18 @@ export async function findEarlierRun(
 ): Promise<RunSnapshot> {
   if (which !== true) return journal.snapshot(which)
   let passed: { readonly partial: string; readonly only: readonly string[] } | undefined
+  let held: string | undefined
   for (const run of await journal.runs()) {
     // Results of another program must not become those of this one.
     if (title !== undefined && run.title !== title) continue
-    if (!hasWorkLeft(run) && run.state !== 'finished') continue
     const selected = onlyOf((await journal.overview(run.id)).options)
-    if (isSameSelection(selected, only)) return journal.snapshot(run.id)
-    if (selected !== undefined) passed ??= { partial: run.id, only: selected }
+    const isSame = isSameSelection(selected, only)
+    const isRunning = isHeld(run.state) && (isSource || !isProcessGone(run))
+    if (isSame && isRunning) held ??= run.id
+    else if (isSame) return journal.snapshot(run.id)
+    else if (selected !== undefined) passed ??= { partial: run.id, only: selected }
   }
+  if (held !== undefined) return journal.snapshot(held)
   const { address } = journal
   const run = isSource ? 'earlier' : 'unfinished'
   throw new HeddleError('HDL_UNKNOWN_RUN', { run, title, address, ...passed })

@@ -19,6 +19,7 @@
  */
 import { hostname } from 'node:os'
 import { HeddleError, cancelled, isError } from '../errors.ts'
+import { isProcessGone } from '../files/process-alive.ts'
 import { commandLine } from '../journal/command-line.ts'
 import type {
   Journal,
@@ -124,8 +125,24 @@ export class RunOpener {
   async #once(): Promise<OpenedRun | EndedRun> {
     const { resume = false, title, only } = this.#options
     if (resume === false) return this.#openNew()
-    const run = await findEarlierRun(this.#journal, resume, { title, only, isSource: false })
+    const found = await findEarlierRun(this.#journal, resume, { title, only, isSource: false })
+    const run = await this.#whenFree(found)
     return run.state === 'finished' && !hasWorkLeft(run) ? this.#answer(run) : this.#continue(run)
+  }
+
+  /**
+   * A run as its last process has left it: on PostgreSQL one that was killed holds it until its lease has run out.
+   *
+   * @throws `HDL_LOCKED` while its process lives, or may live.
+   */
+  async #whenFree(found: RunSnapshot): Promise<RunSnapshot> {
+    if (!isHeld(found.state)) return found
+    for (;;) {
+      const run = await this.#journal.overview(found.id)
+      if (!isHeld(run.state)) return this.#journal.snapshot(found.id)
+      if (!isProcessGone(run)) throw heldError(run.id, run)
+      await this.#pause(`The wait for run ${run.id}`)
+    }
   }
 
   /** S1: looks for the run again when another caller has changed it meanwhile. */
@@ -143,7 +160,7 @@ export class RunOpener {
         const done = await this.#takeEnded(found)
         if (done !== undefined) return done
       }
-      await this.#pause()
+      await this.#pause(`The wait for the run with the key "${this.#options.key}"`)
     }
   }
 
@@ -210,12 +227,10 @@ export class RunOpener {
   }
 
   /** S2. */
-  async #pause(): Promise<void> {
+  async #pause(what: string): Promise<void> {
     const { signal = new AbortController().signal } = this.#options
     await pauseFor(pollInterval, this.#kernel.clock, signal)
-    if (signal.aborted) {
-      throw cancelled(`The wait for the run with the key "${this.#options.key}"`, signal.reason)
-    }
+    if (signal.aborted) throw cancelled(what, signal.reason)
   }
 }
 

@@ -21,7 +21,7 @@ import { defaultQuota, type ArtifactStore } from '../../artifacts/artifact-store
 import { FolderArtifacts } from '../../artifacts/folder/folder-artifacts.ts'
 import { PostgresArtifacts } from '../../artifacts/postgres/postgres-artifacts.ts'
 import { HeddleError, isError } from '../../errors.ts'
-import { isProcessAlive } from '../../files/process-alive.ts'
+import { isProcessGone } from '../../files/process-alive.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { joinBytes } from '../../sqlite/own-bytes.ts'
 import { readAddress, type PostgresAddress } from '../../store/postgres/address.ts'
@@ -291,7 +291,7 @@ class PostgresJournal implements Journal {
       // It was removed: its id is not used again (J4).
       if (milliseconds === null) throw granted
       const holder = processOf(reservation.holder)
-      if (!isDead(holder)) throw copiedBy(run, holder)
+      if (!isProcessGone(holder)) throw copiedBy(run, holder)
       if (!isWaiting) onWait?.({ run, holder, milliseconds })
       isWaiting = true
       const { clock } = this.#options.kernel
@@ -393,7 +393,7 @@ class PostgresJournal implements Journal {
       })
       if ('changed' in answer) continue
       if ('held' in answer) {
-        if (!isDead(answer)) throw heldError(id, answer)
+        if (!isProcessGone(answer)) throw heldError(id, answer)
         await pauseFor(Math.min(answer.held, lookAgainAfter), this.#options.kernel.clock)
         continue
       }
@@ -739,9 +739,4 @@ function copiedBy(run: string, { pid, host }: Pick<RunHolder, 'pid' | 'host'>): 
 
 function holderOf({ pid, host, command }: RunHolder): RunHolder {
   return { pid, host, command }
-}
-
-/** Whether the holder was a process of this machine that is gone: its lease is worth waiting for. */
-function isDead({ pid, host }: Pick<RunHolder, 'pid' | 'host'>): boolean {
-  return host === hostname() && !isProcessAlive(pid)
 }
