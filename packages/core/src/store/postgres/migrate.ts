@@ -50,12 +50,27 @@ export async function readVersion(
 /**
  * Makes the tables, or brings them up to date (C11: servers of the version before keep working on them).
  *
- * @throws `HDL_JOURNAL_NEWER` when the tables are of a version that this code cannot work on.
+ * @throws `HDL_JOURNAL_NEWER` when the tables are of a version that this code cannot work on; `HDL_STORE_FAILED` at once when
+ * the server is read-only.
  */
 export async function migrate(link: Link, address: PostgresAddress, clock: Clock): Promise<void> {
   const found = await checkVersion(link, address)
+  await checkNotReadOnly(link, address)
   if (found !== undefined && found.version >= schemaVersion) return
   await makeTables(link, address, clock, migrationOf(address.schema))
+}
+
+/** Later a fail-over may make a server read-only for a moment, and calls wait for its end. At the start it is a mistake. */
+async function checkNotReadOnly(link: Link, { shown }: PostgresAddress): Promise<void> {
+  const statement = `SELECT current_setting('transaction_read_only')`
+  const [row] = await link.call<[string]>('be read', statement)
+  if (row![0] !== 'on') return
+  throw new HeddleError('HDL_STORE_FAILED', {
+    store: shown,
+    action: 'be written',
+    cause:
+      'the server is read-only: use the address of the primary, and set default_transaction_read_only = off',
+  })
 }
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
+import { openJournal } from '../../../src/journal/open-journal.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { readAddress } from '../../../src/store/postgres/address.ts'
 import { Link } from '../../../src/store/postgres/database-link.ts'
@@ -142,4 +143,17 @@ test('tables are not made in a database whose encoding lacks characters', async 
     await admin.call('clean up', `DROP DATABASE ${name} WITH (FORCE)`)
     await admin.close()
   }
+})
+
+test('a server that refuses every change is refused at once, with and without tables', async () => {
+  const address = new URL(`${postgres.address}?schema=read_only`)
+  await (await openPostgresDatabase(address.href)).close()
+  address.searchParams.set('options', '-c default_transaction_read_only=on')
+  const isReadOnly = { code: 'HDL_STORE_FAILED', message: /the server is read-only.*primary/ }
+  await assert.rejects(openPostgresDatabase(address.href), isReadOnly)
+  await assert.rejects(openJournal(address.href), isReadOnly)
+  await using reader = await openJournal(address.href, { readOnly: true })
+  assert.deepEqual(await reader.runs(), [])
+  address.searchParams.set('schema', 'read_only_and_empty')
+  await assert.rejects(openJournal(address.href), isReadOnly)
 })
