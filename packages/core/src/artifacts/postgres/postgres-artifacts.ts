@@ -87,7 +87,7 @@ type ListAnswer =
   | { readonly gone: true }
   | { readonly lost: true }
 
-type InfoColumns = [string, string, string, string, number, string, string]
+type InfoColumns = [string, string, string, string, Buffer, string, string]
 
 interface Listed extends ArtifactInfo {
   readonly body: string
@@ -371,7 +371,7 @@ export class PostgresArtifacts implements ArtifactStore {
     parameters: readonly unknown[],
   ): Promise<{ readonly info: Listed; readonly number: string }[]> {
     const rows = await this.#read<InfoColumns | [...InfoColumns, string]>(
-      `SELECT run, name, length, sha256, created_at, writer, body, number FROM @.artifact WHERE ${where}`,
+      `SELECT run, name, length, sha256, float8send(created_at), writer, body, number FROM @.artifact WHERE ${where}`,
       parameters,
     )
     return rows.map(([run, name, length, sha256, createdAt, by, body, number]) => ({
@@ -380,7 +380,7 @@ export class PostgresArtifacts implements ArtifactStore {
         name,
         length: Number(length),
         sha256,
-        createdAt,
+        createdAt: createdAt.readDoubleBE(),
         by: fromStored(by),
         body,
       },

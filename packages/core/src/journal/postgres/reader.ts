@@ -85,10 +85,10 @@ type RunColumns = [
   string,
   string | null,
   string,
+  Buffer,
+  Buffer | null,
   number,
-  number | null,
-  number,
-  number,
+  Buffer,
   string,
   string,
   string | null,
@@ -98,8 +98,9 @@ type RunColumns = [
   string | null,
 ]
 
-const runColumns = `r.run, r.period, r.id, r.key, r.title, r.started_at, r.ended_at, r.state, r.pid, r.host, r.command,
-  r.counts, r.epoch, r.options`
+/** Times are read as their eight bytes: as text they are rounded where `extra_float_digits` is 0 or less. */
+const runColumns = `r.run, r.period, r.id, r.key, r.title, float8send(r.started_at), float8send(r.ended_at), r.state,
+  float8send(r.pid), r.host, r.command, r.counts, r.epoch, r.options`
 
 /** The end of a run is among its last rows. */
 const endDetail = `CASE WHEN r.ended_at IS NOT NULL THEN (SELECT e.detail FROM @.history e
@@ -111,14 +112,14 @@ type RowColumns = [
   string | null,
   number | null,
   string | null,
-  number,
+  Buffer,
   string | null,
 ]
 
 /** Whether a run ended with something that did not succeed; counts are JSON. */
 const hasFailures = `coalesce(r.counts, '') ~ '[{,]"([^s]|su[^c])'`
 
-const rowColumns = 'position, kind, node, state, attempt, at, detail'
+const rowColumns = 'position, kind, node, state, attempt, float8send(at), detail'
 
 export class PostgresReader {
   readonly #link: Link
@@ -431,7 +432,7 @@ export class PostgresReader {
     const limit = values ? resultsPage : historyPage
     for (let { from } = options; ;) {
       const page = await this.#call<[...RowColumns, Uint8Array | null, string | null]>(
-        `SELECT h.position, h.kind, h.node, h.state, h.attempt, h.at, h.detail,
+        `SELECT h.position, h.kind, h.node, h.state, h.attempt, float8send(h.at), h.detail,
             ${values ? 'v.body, v.name' : 'NULL, NULL'}
           FROM @.history h ${values ? 'LEFT JOIN @.result v USING (run, position, period)' : ''}
           WHERE h.run = $1 AND h.period = $2 AND h.node = $3 AND h.position > $4 AND h.kind = ${Kind.part}
@@ -482,10 +483,10 @@ export class PostgresReader {
       id: fromStored(row[2]),
       key: row[3] === null ? null : fromStored(row[3]),
       title: fromStored(row[4]),
-      startedAt: row[5],
-      endedAt: row[6],
+      startedAt: numberOf(row[5]),
+      endedAt: row[6] === null ? null : numberOf(row[6]),
       state: row[7],
-      pid: row[8],
+      pid: numberOf(row[8]),
       host: fromStored(row[9]),
       command: fromStored(row[10]),
       counts: row[11],
@@ -556,6 +557,10 @@ function stateFilter(states: readonly RunState[] | undefined): string {
   return `AND r.state IN (${codes}) ${areOpen(states) ? `AND ${openRuns('r.state')}` : ''}`
 }
 
+function numberOf(bytes: Buffer): number {
+  return bytes.readDoubleBE()
+}
+
 function rowOf([position, kind, node, state, attempt, at, detail]: RowColumns): HistoryRow {
   return [
     Number(position),
@@ -563,7 +568,7 @@ function rowOf([position, kind, node, state, attempt, at, detail]: RowColumns): 
     node === null ? null : fromStored(node),
     state,
     attempt === null ? null : Number(attempt),
-    at,
+    numberOf(at),
     detail === null ? null : fromStored(detail),
   ]
 }

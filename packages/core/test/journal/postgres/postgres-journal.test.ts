@@ -169,6 +169,25 @@ test('J8: a key that was reserved by a process that died at once can be used', a
   await admin.close()
 })
 
+test('times are read exactly where PostgreSQL rounds them in text', async () => {
+  const { address, admin } = place()
+  const rounding = new URL(address)
+  rounding.searchParams.set('options', '-c extra_float_digits=-5')
+  await using journal = await openJournal(rounding.href)
+  const [startedAt, at, endedAt] = [1_763_500_000_123, 1_763_500_001_456.25, 1_763_500_002_789]
+  const writer = await journal.openRun({ ...header('r'), startedAt })
+  await writer.commit(step('a', 'succeeded', { at }), 1)
+  writer.setState('finished', endedAt)
+  await writer[Symbol.asyncDispose]()
+  const [found] = await journal.runs()
+  assert.deepEqual([found!.startedAt, found!.endedAt], [startedAt, endedAt])
+  const [row] = (await all(journal.history('r'))).filter(({ kind }) => kind === 'node')
+  assert.equal(row!.kind === 'node' && row!.at, at)
+  await journal.artifacts!.put('r', 'film', 'x', { createdAt: startedAt })
+  assert.equal((await journal.artifacts!.list('r'))[0]?.createdAt, startedAt)
+  await admin.close()
+})
+
 test('text that PostgreSQL cannot hold is read back unchanged', async () => {
   const { address, admin } = place()
   const text = 'a\0b \ud800 \x1a0000 "\\'
