@@ -1,4 +1,5 @@
 /** The checks of `heddle doctor --store postgres://…`. Nothing is changed in the database. */
+import { isError } from '@heddle/core'
 import { examinePostgres, type PostgresReport } from '@heddle/core/lowlevel'
 import { formatError } from '../text/format.ts'
 import type { Check } from './check.ts'
@@ -10,8 +11,9 @@ export async function checkPostgres(address: string): Promise<Check[]> {
   try {
     return checksOf(await examinePostgres(address))
   } catch (error) {
-    const help =
-      'Check the address, PGHOST, PGUSER, PGPASSWORD and ~/.pgpass, and whether the server is up.'
+    const help = isError(error, 'HDL_BAD_OPTION')
+      ? 'Correct the address: no server was asked.'
+      : 'Check the address, PGHOST, PGUSER, PGPASSWORD and ~/.pgpass, and whether the server is up.'
     return [{ name: 'postgres', ok: false, found: formatError(error), help }]
   }
 }

@@ -3,7 +3,7 @@ import os from 'node:os'
 import { after, before, test } from 'node:test'
 import type { PostgresReport } from '@heddle/core/lowlevel'
 import { openDatabase, type TestDatabase } from '@heddle/test-servers'
-import { checksOf } from '../../src/doctor/check-postgres.ts'
+import { checkPostgres, checksOf } from '../../src/doctor/check-postgres.ts'
 import type { Check } from '../../src/doctor/check.ts'
 import { runProgram } from '../support/program.ts'
 
@@ -111,4 +111,12 @@ test('heddle doctor --store checks a real PostgreSQL, and names the repair', asy
   }
   assert.match(stdout, /^✗ durability +fsync = off.*\n +Acknowledged data can be lost/m)
   assert.doesNotMatch(stdout, new RegExp(new URL(postgres.address).password))
+})
+
+test('an address that cannot be used is to be corrected, and no server is suspected', async () => {
+  const [check] = await checkPostgres('postgres://db.example/heddle?schema=Bad-Name')
+  assert.equal(check!.ok, false)
+  assert.match(check!.found, /schema/)
+  assert.match(check!.help!, /^Correct the address/)
+  assert.doesNotMatch(check!.help!, /server is up/)
 })
