@@ -29,8 +29,11 @@ export function Dialog({ label, class: name, onClose, children }: DialogProps): 
         event.preventDefault()
         onClose()
       }}
-      // A browser closes by itself, without asking, when Escape is pressed twice without another action between.
-      onClose={onClose}
+      // A browser closes by itself, without asking, when Escape is pressed twice without another action between. The event of a
+      // dialog that was removed comes a task later, when the next one may be open.
+      onClose={() => {
+        if (ref.current !== null) onClose()
+      }}
       onClick={(event) => {
         if (event.target === ref.current) onClose()
       }}

@@ -68,6 +68,33 @@ test('a run is found from wherever the palette is opened', async () => {
   await context.close()
 })
 
+test('the palette that is opened right after a dialog was closed stays open', async () => {
+  await using served = await openServed()
+  const { page, context, problems } = await openPage(`${served.url}/ui/`)
+  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  // The browser reports the end of the closed dialog a task later: until then both keys have been handled.
+  const isOpen = await page.evaluate(async () => {
+    const settled = async () => {
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+    }
+    const keys = document.querySelector('dialog')!
+    const { promise: closed, resolve } = Promise.withResolvers<unknown>()
+    keys.addEventListener('close', resolve)
+    keys.dispatchEvent(new Event('cancel', { cancelable: true }))
+    await settled()
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }))
+    await settled()
+    await closed
+    await settled()
+    return document.querySelector('dialog.palette') !== null
+  })
+  assert.equal(isOpen, true)
+  assert.deepEqual(problems, [])
+  await context.close()
+})
+
 test('on a machine whose clock is wrong ages are those of the server', async () => {
   await using served = await openServed()
   await served.start('diamond')
